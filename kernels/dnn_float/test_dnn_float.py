@@ -14,7 +14,7 @@ import network as net
 import numpy as np
 import pytest
 import train
-from against_numpy import random_images, random_network, reference_wrong
+from dnn_float_against_numpy import random_images, random_network, reference_wrong
 from cocotb.utils import get_sim_time
 from kernel_bench import KernelBench
 

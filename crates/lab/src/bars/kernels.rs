@@ -20,7 +20,7 @@ pub fn measure() -> Result<Vec<Row>, Failure> {
         "nw_pairs/against_biopython.py",
         "flow/against_numpy.py",
         "dnn/dnn_against_numpy.py",
-        "dnn_float/against_numpy.py",
+        "dnn_float/dnn_float_against_numpy.py",
     ] {
         wrong += wrong_cases(Command::new(tools::python(&home)), script)?;
     }

@@ -1,6 +1,6 @@
 """The model of the kernel, whose bits the RTL has, against numpy's linear algebra in float64: prints how many images differ.
 
-    python against_numpy.py [IMAGES]
+    python dnn_float_against_numpy.py [IMAGES]
 
 A score may differ by the bound of a rounded sum of products (Higham, Accuracy and Stability of Numerical Algorithms,
 section 3.1): n u / (1 - n u) of the sum of magnitudes, with n operations of unit roundoff u = 2^-24 each.
