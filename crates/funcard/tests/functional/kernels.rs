@@ -468,12 +468,9 @@ proptest! {
         let size = (2048 * tiles_x * tiles_y) as usize;
         let (from, to) = (4096 - 64, 60 * 1024 + 128);
         let mut before = pattern(64 * 1024, 7);
-        let mut x = salt | 1;
+        let mut random = numbers(salt);
         for byte in &mut before[from..from + size * images as usize] {
-            x ^= x << 13;
-            x ^= x >> 7;
-            x ^= x << 17;
-            *byte = (x >> 24) as u8 & mask;
+            *byte = random() as u8 & mask;
         }
         let mut expected = before.clone();
         let mut at = to;
@@ -537,12 +534,9 @@ proptest! {
     ) {
         let (weights, images, to) = (4096 - 128, 12 * 1024 + 64, 48 * 1024 - 64);
         let mut before = pattern(64 * 1024, 7);
-        let mut x = salt | 1;
+        let mut random = numbers(salt);
         for byte in &mut before[..to] {
-            x ^= x << 13;
-            x ^= x >> 7;
-            x ^= x << 17;
-            *byte = (x >> 24) as u8;
+            *byte = random() as u8;
         }
         let biases = (0..8).map(|channel| 16 * channel + 12).chain((0..10).map(|class| 128 + 4 * class));
         for at in biases.map(|at| weights + at) {
@@ -550,17 +544,10 @@ proptest! {
             before[at..at + 4].copy_from_slice(&bias.to_le_bytes());
         }
         let mut expected = before.clone();
-        let mut at = to;
-        for record in 0..records as usize {
-            let rows = before[images + 4096 * record..].chunks(64).take(batch as usize);
-            let results: Vec<_> = rows.take(64)
-                .flat_map(|image| inferred(&before[weights..], image, shift))
-                .collect();
-            let whole = results.len().next_multiple_of(64);
-            expected[at..at + whole].fill(0);
-            expected[at..at + results.len()].copy_from_slice(&results);
-            at += whole;
-        }
+        let results = inferred_records(&before[images..], (records, batch), |image| {
+            inferred(&before[weights..], image, shift).to_vec()
+        });
+        expected[to..to + results.len()].copy_from_slice(&results);
         let arguments = [
             ("weights", address(weights)),
             ("images", address(images)),
@@ -572,6 +559,21 @@ proptest! {
         ];
         prop_assert!(run("dnn", order, before, &arguments) == expected);
     }
+}
+
+/// Results of records of images, those of a record from a new row on: at most 64 images of a record are inferred.
+fn inferred_records(
+    images: &[u8],
+    (records, batch): (u64, u64),
+    infer: impl Fn(&[u8]) -> Vec<u8>,
+) -> Vec<u8> {
+    let mut results = Vec::new();
+    for record in 0..records as usize {
+        let rows = images[4096 * record..].chunks(64);
+        results.extend(rows.take(batch.min(64) as usize).flat_map(&infer));
+        results.resize(results.len().next_multiple_of(64), 0);
+    }
+    results
 }
 
 /// A subnormal number as 0 with its sign.
@@ -629,13 +631,7 @@ proptest! {
     ) {
         let (weights, images, to) = (4096 - 128, 12 * 1024 + 64, 48 * 1024 - 64);
         let mut before = pattern(64 * 1024, 7);
-        let mut x = salt | 1;
-        let mut random = || {
-            x ^= x << 13;
-            x ^= x >> 7;
-            x ^= x << 17;
-            (x >> 24) as u32
-        };
+        let mut random = numbers(salt);
         for byte in &mut before[..to] {
             *byte = random() as u8;
         }
@@ -645,28 +641,20 @@ proptest! {
             before[at..at + 4].copy_from_slice(&number.to_le_bytes());
         }
         let mut expected = before.clone();
-        let mut at = to;
-        for record in 0..records as usize {
-            let rows = before[images + 4096 * record..].chunks(64).take(batch.min(64) as usize);
-            let mut results = Vec::new();
-            for image in rows {
-                let found = float_scores(&before[weights..], image);
-                let best = found.iter().copied().fold(f32::NEG_INFINITY, f32::max);
-                let class = found.iter().position(|score| *score == best).unwrap();
-                if scores == 0 {
-                    let word = found[class].to_bits() >> 20 << 4 | class as u32;
-                    results.extend(&word.to_le_bytes()[..2]);
-                } else {
-                    results.extend(found.iter().flat_map(|score| score.to_le_bytes()));
-                    results.extend((class as u32).to_le_bytes());
-                    results.resize(results.len().next_multiple_of(64), 0);
-                }
+        let results = inferred_records(&before[images..], (records, batch), |image| {
+            let found = float_scores(&before[weights..], image);
+            let best = found.iter().copied().fold(f32::NEG_INFINITY, f32::max);
+            let class = found.iter().position(|score| *score == best).unwrap();
+            if scores == 0 {
+                let word = found[class].to_bits() >> 20 << 4 | class as u32;
+                return word.to_le_bytes()[..2].to_vec();
             }
-            let whole = results.len().next_multiple_of(64);
-            expected[at..at + whole].fill(0);
-            expected[at..at + results.len()].copy_from_slice(&results);
-            at += whole;
-        }
+            let mut row: Vec<u8> = found.iter().flat_map(|score| score.to_le_bytes()).collect();
+            row.extend((class as u32).to_le_bytes());
+            row.resize(64, 0);
+            row
+        });
+        expected[to..to + results.len()].copy_from_slice(&results);
         let arguments = [
             ("weights", address(weights)),
             ("images", address(images)),
@@ -676,6 +664,17 @@ proptest! {
             ("scores", number(scores)),
         ];
         prop_assert!(run("dnn_float", order, before, &arguments) == expected);
+    }
+}
+
+/// Random numbers of 32 bits, by Marsaglia's xorshift.
+fn numbers(salt: u64) -> impl FnMut() -> u32 {
+    let mut x = salt | 1;
+    move || {
+        x ^= x << 13;
+        x ^= x >> 7;
+        x ^= x << 17;
+        (x >> 24) as u32
     }
 }
 
