@@ -522,10 +522,11 @@ impl Experiment {
     /// The file does not exist, is not TOML, or violates a rule.
     pub fn read(folder: &Path, name: &str) -> Result<Self, DescriptionError> {
         let path = folder.join(name).with_extension("toml");
-        if let Some(refit) = Refit::find(&path)? {
-            return refit.of(folder, name);
+        let text = text_of(&path)?;
+        if Refit::is(&text) {
+            return parse::<Refit>(&path, &text)?.of(folder, name);
         }
-        let mut file: File = read(&path)?;
+        let mut file: File = parse(&path, &text)?;
         let mut own: Vec<u8> = Vec::new();
         for workload in &file.workload {
             let of_sizes = [Some(&workload.small), Some(&workload.large)];
@@ -628,11 +629,19 @@ fn listed(list: &[String], name: &str) -> bool {
 
 /// Reads and parses an experiment file.
 pub(super) fn read<T: serde::de::DeserializeOwned>(path: &Path) -> Result<T, DescriptionError> {
-    let text = std::fs::read_to_string(path).map_err(|source| DescriptionError::File {
+    parse(path, &text_of(path)?)
+}
+
+fn text_of(path: &Path) -> Result<String, DescriptionError> {
+    std::fs::read_to_string(path).map_err(|source| DescriptionError::File {
         path: path.to_owned(),
         source,
-    })?;
-    toml::from_str(&text).map_err(|source| DescriptionError::Syntax {
+    })
+}
+
+/// Parses the text of an experiment file; `path` is for messages.
+fn parse<T: serde::de::DeserializeOwned>(path: &Path, text: &str) -> Result<T, DescriptionError> {
+    toml::from_str(text).map_err(|source| DescriptionError::Syntax {
         path: path.to_owned(),
         source: Box::new(source),
     })

@@ -1,7 +1,7 @@
 //! A table with its constants fitted anew to other values: those that they were fitted to become predictions.
 
 use super::claims::Constant;
-use super::description::{read, DescriptionError, Experiment};
+use super::description::{DescriptionError, Experiment};
 use super::workload::Load;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -27,16 +27,14 @@ pub(super) struct Refit {
 }
 
 impl Refit {
-    /// Reads a file if it is a refit.
-    ///
-    /// # Errors
-    /// It cannot be read, or is not TOML.
-    pub(super) fn find(path: &Path) -> Result<Option<Self>, DescriptionError> {
-        let table: toml::Table = read(path)?;
-        match table.contains_key("refit_of") {
-            true => read(path).map(Some),
-            false => Ok(None),
+    /// Whether the text of an experiment file is a refit's.
+    pub(super) fn is(text: &str) -> bool {
+        #[derive(Deserialize)]
+        struct Probe {
+            #[serde(rename = "refit_of")]
+            _table: String,
         }
+        toml::from_str::<Probe>(text).is_ok()
     }
 
     /// The table's experiment with the constants of this file, and only the cells that the table's own alone are fitted to.
