@@ -40,5 +40,5 @@ pub use model::sleep::can_sleep;
 pub use model::verilate::{ModelInfo, Phases};
 pub use prebuilt::PrebuiltState;
 pub use program::{Effort, Form, Program};
-pub use sandbox::{sandbox_state, Limits, SandboxState};
+pub use sandbox::{restrict_files, sandbox_state, Limits, SandboxState};
 pub use toolchain::{cache_root, verilator_version, Toolchain};

@@ -192,9 +192,12 @@ impl Sandbox {
         readable.extend(runtime.map(Path::to_owned));
         let ruleset = match sandbox_state().files {
             Err(_) => None,
-            Ok(()) => rules(&readable, tools.compiler.written(), folder)
-                .map_err(|error| BuildError::io(folder)(io::Error::other(error.to_string())))?
-                .into(),
+            Ok(()) => rules(
+                &readable,
+                tools.compiler.written().into_iter().chain([folder]),
+            )
+            .map_err(|error| BuildError::io(folder)(io::Error::other(error.to_string())))?
+            .into(),
         };
         Ok(Self::Limited(Arc::new(Limited {
             design: design.name.clone(),
@@ -223,12 +226,21 @@ impl Sandbox {
     }
 }
 
-/// Access to files: `readable` to read and execute, `folder` and `written` to write; and no network, as far as Landlock
-/// restricts it.
-fn rules(
+/// Restricts this thread, and those that it starts, to reading files of the system and of these folders, as far as the
+/// system has Landlock.
+///
+/// # Errors
+/// The system refuses the rules.
+pub fn restrict_files(readable: &[PathBuf]) -> io::Result<()> {
+    let rules = rules(readable, std::iter::empty());
+    let restricted = rules.and_then(RulesetCreated::restrict_self);
+    restricted.map(|_| ()).map_err(io::Error::other)
+}
+
+/// Access to files: `readable` to read and execute, `written` to write; and no network, as far as Landlock restricts it.
+fn rules<'a>(
     readable: &[PathBuf],
-    written: Option<&Path>,
-    folder: &Path,
+    written: impl Iterator<Item = &'a Path>,
 ) -> Result<RulesetCreated, RulesetError> {
     let abi = ABI::V6;
     let special: BitFlags<AccessFs> = AccessFs::MakeSock
@@ -237,7 +249,6 @@ fn rules(
         | AccessFs::MakeBlock
         | AccessFs::IoctlDev;
     let all = AccessFs::from_all(abi);
-    let written = written.into_iter().chain([folder]);
     let readable = readable.iter().map(PathBuf::as_path);
     Ruleset::default()
         .set_compatibility(CompatLevel::BestEffort)
@@ -552,7 +563,7 @@ mod tests {
             std::fs::create_dir_all(&folder).unwrap();
             std::fs::write(above.path().join("secret"), "xyzzy").unwrap();
             let ruleset = match sandbox_state().files {
-                Ok(()) => rules(&[], None, &folder).unwrap().into(),
+                Ok(()) => rules(&[], [folder.as_path()].into_iter()).unwrap().into(),
                 Err(_) => None,
             };
             let limited = Limited {
