@@ -44,7 +44,7 @@ impl Clocked {
             quiet: 0,
             wait: first_wait,
             first_wait,
-            snapshot: vec![0; bytes],
+            snapshot: Vec::new(),
             evaluated: 0,
             witness: None,
         }
@@ -141,10 +141,8 @@ impl Clocked {
     }
 
     fn compare_over_edge(&mut self, now: Picoseconds) -> Result<(), ModelFailure> {
-        self.instance.save_state(&mut self.snapshot);
         self.evaluated += 1;
-        self.instance.edge(now)?;
-        self.fixed = self.instance.state_equals(&self.snapshot);
+        self.fixed = self.instance.edge_compared(now, &mut self.snapshot)?;
         if !self.fixed {
             self.quiet = 0;
             self.wait = (self.wait * 2).min(LONGEST_WAIT);
@@ -160,6 +158,12 @@ impl Clocked {
             witness.start()?;
         }
         self.instance.start()
+    }
+
+    /// See [`Instance::complete`].
+    #[inline]
+    pub(crate) fn complete(&mut self) -> Result<(), ModelFailure> {
+        self.instance.complete()
     }
 
     /// Propagates changed inputs to outputs.

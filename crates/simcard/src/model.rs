@@ -1,10 +1,11 @@
 //! A Verilated model, loaded. The room of the foreign-function interface.
 //!
-//! An [`Instance`] owns one model in C++ memory. A [`Pin`] is a typed location in that memory: one element of a port.
+//! An [`Instance`] owns one model in C++ memory, or the ports of a model in a process of its own (`isolated`). A [`Pin`] is a typed location in that memory: one element of a port.
 //! Pins are copied in and out by value and never borrowed as references, because the model writes them while it is
 //! evaluated. All objects of one card are used by one thread at a time; the types alone are therefore not `Send` (see
 //! `SimCard`).
 
+use crate::isolated::{KernelHost, Remote};
 use libloading::Library;
 use std::cell::Cell;
 use std::ffi::{c_char, c_int, c_void, CString};
@@ -163,14 +164,43 @@ impl Model {
     }
 }
 
-/// The C++ object, freed when the last instance handle or pin is gone.
-struct Memory {
+/// Memory with a model's ports, freed when the last instance handle or pin is gone.
+enum Memory {
+    Model(Object),
+    /// Ports of a model in another process.
+    Ports(Ports),
+}
+
+impl Memory {
+    fn info(&self) -> &ModelInfo {
+        match self {
+            Self::Model(object) => &object.model.info,
+            Self::Ports(ports) => &ports.info,
+        }
+    }
+}
+
+/// Values of ports, exchanged with another process by [`Remote`].
+struct Ports {
+    info: ModelInfo,
+    words: NonNull<[u64]>,
+}
+
+impl Drop for Ports {
+    fn drop(&mut self) {
+        // SAFETY: the words came from `Box::leak`, and no pin is left.
+        drop(unsafe { Box::from_raw(self.words.as_ptr()) });
+    }
+}
+
+/// The C++ object.
+struct Object {
     handle: NonNull<c_void>,
     model: Rc<Model>,
     waves: Cell<Option<(WavesInterface, NonNull<c_void>)>>,
 }
 
-impl Drop for Memory {
+impl Drop for Object {
     fn drop(&mut self) {
         if let Some((waves, file)) = self.waves.take() {
             // SAFETY: the file came from `open` for this instance, which is still alive.
@@ -184,16 +214,63 @@ impl Drop for Memory {
 /// An instance of a model, with its state.
 pub struct Instance {
     memory: Rc<Memory>,
+    evaluator: Evaluator,
     /// Address and size of each port, in the order of [`ModelInfo::ports`].
     ports: Vec<(NonNull<u8>, usize)>,
+    /// The block with the ports; of a model in this process, with its state too.
     state: (NonNull<u8>, usize),
     watch: Option<ChangeWatch>,
     wave_span: Picoseconds,
-    /// Its output is printed for the user.
-    speaks: bool,
+    output: Output,
+}
+
+/// Destination of a model's output.
+enum Output {
+    Log,
+    /// Standard error, for the user.
+    Print,
+    Keep(String),
+}
+
+/// Where a model is evaluated.
+enum Evaluator {
+    Here {
+        handle: NonNull<c_void>,
+        start: unsafe extern "C" fn(*mut c_void) -> c_int,
+        edge: unsafe extern "C" fn(*mut c_void, u64) -> c_int,
+        settle: unsafe extern "C" fn(*mut c_void, u64) -> c_int,
+    },
+    Remote(Box<Remote>),
 }
 
 impl Instance {
+    /// Creates an instance in a process of its own.
+    ///
+    /// # Errors
+    /// [`BuildError::Io`], [`BuildError::Damaged`]: the process does not start, or the model is not loaded there.
+    pub(crate) fn hosted(built: &BuiltModel, host: &KernelHost) -> Result<Self, BuildError> {
+        let remote = Remote::start(built, host)?;
+        let layout = remote.layout();
+        let words = vec![0_u64; layout.words()].into_boxed_slice();
+        let words = NonNull::from(Box::leak(words));
+        let start = words.cast::<u8>();
+        // SAFETY: the layout places every port inside the words.
+        let place = |port: &crate::isolated::PortPlace| unsafe { start.add(port.offset) };
+        let ports = layout.ports.iter();
+        let ports = ports.map(|port| (place(port), port.bytes)).collect();
+        let state = (start, words.len() * size_of::<u64>());
+        let info = built.info.clone();
+        Ok(Self {
+            memory: Rc::new(Memory::Ports(Ports { info, words })),
+            evaluator: Evaluator::Remote(Box::new(remote)),
+            ports,
+            state,
+            watch: None,
+            wave_span: Picoseconds::ZERO,
+            output: Output::Log,
+        })
+    }
+
     /// Creates an instance; every input is zero and nothing has been evaluated.
     ///
     /// # Errors
@@ -208,11 +285,11 @@ impl Instance {
         let handle = unsafe { (model.interface.create)(folders.as_ptr(), folders.len() as u32) };
         let handle = NonNull::new(handle)
             .ok_or_else(|| damaged("the model cannot be created (out of memory?)"))?;
-        let memory = Rc::new(Memory {
+        let memory = Rc::new(Memory::Model(Object {
             handle,
             model: model.clone(),
             waves: Cell::new(None),
-        });
+        }));
         let described = &model.info.ports;
         let mut addresses = vec![std::ptr::null_mut(); described.len()];
         let mut bytes = vec![0u64; described.len()];
@@ -247,22 +324,89 @@ impl Instance {
         let state = NonNull::new(state.cast()).ok_or_else(|| damaged("it has no state block"))?;
         Ok(Self {
             memory,
+            evaluator: Evaluator::Here {
+                handle,
+                start: model.interface.start,
+                edge: model.interface.edge,
+                settle: model.interface.settle,
+            },
             ports,
             state: (state, state_bytes as usize),
             watch: None,
             wave_span: Picoseconds::ZERO,
-            speaks: false,
+            output: Output::Log,
         })
     }
 
     /// Prints the output of the instance to standard error from now on: for kernels. The shell's output is logged.
     pub fn speak(&mut self) {
-        self.speaks = true;
+        self.output = Output::Print;
+    }
+
+    /// Keeps the output of the instance from now on, for [`take_output`](Self::take_output).
+    pub(crate) fn keep_output(&mut self) {
+        self.output = Output::Keep(String::new());
+    }
+
+    /// The output that was kept since the last call.
+    pub(crate) fn take_output(&mut self) -> String {
+        match &mut self.output {
+            Output::Keep(text) => std::mem::take(text),
+            _ => String::new(),
+        }
     }
 
     /// Description of the model.
     pub fn info(&self) -> &ModelInfo {
-        &self.memory.model.info
+        self.memory.info()
+    }
+
+    /// The C++ object, of a model in this process.
+    fn object(&self) -> Option<&Object> {
+        match &*self.memory {
+            Memory::Model(object) => Some(object),
+            Memory::Ports(_) => None,
+        }
+    }
+
+    /// Its process, of a model in another process.
+    fn remote(&mut self) -> Option<(&mut Remote, &Ports)> {
+        match (&mut self.evaluator, &*self.memory) {
+            (Evaluator::Remote(remote), Memory::Ports(ports)) => Some((remote, ports)),
+            _ => None,
+        }
+    }
+
+    /// Runs an evaluation of a model in another process.
+    #[cold]
+    #[inline(never)]
+    fn evaluate_remotely(
+        &mut self,
+        evaluate: impl FnOnce(&mut Remote, &mut [u64]) -> Result<(), ModelFailure>,
+    ) -> Result<(), ModelFailure> {
+        let Some((remote, ports)) = self.remote() else {
+            return Ok(());
+        };
+        // SAFETY: pins are only copied in and out, by this thread, and none of them is accessed meanwhile.
+        let words = unsafe { &mut *ports.words.as_ptr() };
+        evaluate(remote, words)?;
+        if let Some(text) = remote.take_text() {
+            self.tell(&text);
+        }
+        Ok(())
+    }
+
+    /// Prints or logs the output of the model.
+    fn tell(&mut self, text: &str) {
+        let model = &self.memory.info().name;
+        match &mut self.output {
+            Output::Print => say(model, text),
+            Output::Log => tracing::info!(target: "tombolo::model", model, "{text}"),
+            Output::Keep(kept) => {
+                kept.push_str(text);
+                kept.push('\n');
+            }
+        }
     }
 
     /// Writes waveforms of edges inside the window from now on. Call before [`start`](Self::start).
@@ -275,7 +419,12 @@ impl Instance {
             source: std::io::Error::other(reason),
         };
         std::fs::File::create(&waves.path).map_err(BuildError::io(&waves.path))?;
-        let Some(interface) = self.memory.model.interface.waves else {
+        let Some(object) = self.object() else {
+            return Err(failed(
+                "a model in a process of its own writes no waveforms",
+            ));
+        };
+        let Some(interface) = object.model.interface.waves else {
             return Err(failed("the model was built without waveforms"));
         };
         let path = CString::new(waves.path.as_os_str().as_encoded_bytes())
@@ -285,7 +434,7 @@ impl Instance {
         // SAFETY: the handle is alive; the path outlives the call.
         let file = unsafe {
             (interface.open)(
-                self.memory.handle.as_ptr(),
+                object.handle.as_ptr(),
                 path.as_ptr(),
                 from.get(),
                 from.saturating_add(waves.span).get(),
@@ -293,7 +442,7 @@ impl Instance {
             )
         };
         let file = NonNull::new(file).ok_or_else(|| failed("no waveforms can be written there"))?;
-        self.memory.waves.set(Some((interface, file)));
+        object.waves.set(Some((interface, file)));
         self.watch = waves.changed.clone().map(|changed| ChangeWatch {
             from: waves.from,
             span: waves.span,
@@ -304,11 +453,19 @@ impl Instance {
         Ok(())
     }
 
+    #[inline]
+    fn waves(&self) -> Option<(WavesInterface, NonNull<c_void>)> {
+        match &*self.memory {
+            Memory::Model(object) => object.waves.get(),
+            Memory::Ports(_) => None,
+        }
+    }
+
     /// Sets the first activity: waveforms that depend on it begin a clock cycle before this time. Call before the edge
     /// of that time.
     pub(crate) fn begin_waves(&mut self, activity: Picoseconds, period: Picoseconds) {
         let from = activity - period;
-        if let Some((waves, file)) = self.memory.waves.get() {
+        if let Some((waves, file)) = self.waves() {
             let to = from.saturating_add(self.wave_span);
             // SAFETY: the file came from `open` for this instance; it is not being evaluated now.
             unsafe { (waves.begin)(file.as_ptr(), from.get(), to.get()) };
@@ -351,8 +508,11 @@ impl Instance {
     /// # Errors
     /// [`ModelFailure`] if the model ended itself; it must not be evaluated again.
     pub fn start(&mut self) -> Result<(), ModelFailure> {
+        let Evaluator::Here { handle, start, .. } = self.evaluator else {
+            return self.evaluate_remotely(|remote, words| remote.start_model(words));
+        };
         // SAFETY: as in `edge`.
-        let code = unsafe { (self.memory.model.interface.start)(self.memory.handle.as_ptr()) };
+        let code = unsafe { start(handle.as_ptr()) };
         self.outcome(code)
     }
 
@@ -361,7 +521,10 @@ impl Instance {
     /// # Errors
     /// As [`start`](Self::start).
     pub fn edge(&mut self, now: Picoseconds) -> Result<(), ModelFailure> {
-        if let Some((waves, file)) = self.memory.waves.get() {
+        let Evaluator::Here { handle, edge, .. } = self.evaluator else {
+            return self.evaluate_remotely(|remote, words| remote.edge(words, now));
+        };
+        if let Some((waves, file)) = self.waves() {
             // SAFETY: the file came from `open` for this instance; it is not being evaluated now.
             unsafe { (waves.edge)(file.as_ptr(), now.get()) };
             if self.watch.is_some() {
@@ -370,9 +533,45 @@ impl Instance {
         }
         // SAFETY: the handle is alive, `&mut self` and the types being neither Send nor Sync mean
         // that no other code evaluates it or accesses its pins now.
-        let code =
-            unsafe { (self.memory.model.interface.edge)(self.memory.handle.as_ptr(), now.get()) };
+        let code = unsafe { edge(handle.as_ptr(), now.get()) };
         self.outcome(code)
+    }
+
+    /// Evaluates one rising clock edge; returns whether it left the state as it was. `snapshot` is kept for the next
+    /// comparison.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    pub(crate) fn edge_compared(
+        &mut self,
+        now: Picoseconds,
+        snapshot: &mut Vec<u8>,
+    ) -> Result<bool, ModelFailure> {
+        if let Evaluator::Remote(_) = self.evaluator {
+            let mut equal = false;
+            self.evaluate_remotely(|remote, words| {
+                equal = remote.edge_compared(words, now)?;
+                Ok(())
+            })?;
+            return Ok(equal);
+        }
+        snapshot.resize(self.state.1, 0);
+        self.save_state(snapshot);
+        self.edge(now)?;
+        Ok(self.state_equals(snapshot))
+    }
+
+    /// Makes the outputs those after the last edge. An edge in another process may be deferred until then, or until the
+    /// inputs are settled, so that both take one message.
+    ///
+    /// # Errors
+    /// As [`start`](Self::start).
+    #[inline]
+    pub(crate) fn complete(&mut self) -> Result<(), ModelFailure> {
+        match self.evaluator {
+            Evaluator::Here { .. } => Ok(()),
+            Evaluator::Remote(_) => self.evaluate_remotely(|remote, words| remote.complete(words)),
+        }
     }
 
     /// Propagates changed inputs to outputs.
@@ -380,9 +579,11 @@ impl Instance {
     /// # Errors
     /// As [`start`](Self::start).
     pub fn settle(&mut self, now: Picoseconds) -> Result<(), ModelFailure> {
+        let Evaluator::Here { handle, settle, .. } = self.evaluator else {
+            return self.evaluate_remotely(|remote, words| remote.settle(words, now));
+        };
         // SAFETY: as in `edge`.
-        let code =
-            unsafe { (self.memory.model.interface.settle)(self.memory.handle.as_ptr(), now.get()) };
+        let code = unsafe { settle(handle.as_ptr(), now.get()) };
         self.outcome(code)
     }
 
@@ -396,8 +597,11 @@ impl Instance {
 
     #[cold]
     fn unusual_outcome(&mut self, code: c_int) -> Result<(), ModelFailure> {
-        let interface = &self.memory.model.interface;
-        let handle = self.memory.handle.as_ptr();
+        let Some(object) = self.object() else {
+            return Ok(());
+        };
+        let interface = &object.model.interface;
+        let handle = object.handle.as_ptr();
         let mut length = 0;
         // SAFETY: the handle is alive; the text is copied before anything can change it.
         let text = unsafe {
@@ -408,13 +612,7 @@ impl Instance {
         // SAFETY: the handle is alive, and the slice is gone.
         unsafe { (interface.clear_text)(handle) };
         if code == 1 {
-            match self.speaks {
-                true => say(&self.info().name, &text),
-                false => {
-                    let model = &self.info().name;
-                    tracing::info!(target: "tombolo::model", model, "{text}");
-                }
-            }
+            self.tell(&text);
             return Ok(());
         }
         Err(ModelFailure { reason: text })
@@ -480,7 +678,7 @@ impl Instance {
     }
 
     /// The bytes of a port.
-    fn bytes_of(&self, index: usize) -> &[u8] {
+    pub(crate) fn bytes_of(&self, index: usize) -> &[u8] {
         let (start, bytes) = self.ports[index];
         // SAFETY: the port has `bytes` bytes, which live as long as the instance; the model writes them only
         // when it is evaluated, which takes `&mut self`, and pins are set by the same thread.
@@ -489,7 +687,7 @@ impl Instance {
 
     /// Sets the inputs to those of another model with the same ports.
     pub(crate) fn copy_inputs(&mut self, from: &Self) {
-        let shared = self.memory.model.info.ports.len().min(from.ports.len());
+        let shared = self.ports.len().min(from.ports.len());
         for index in 0..shared {
             if !self.info().ports[index].is_output() {
                 let (to, bytes) = self.ports[index];
@@ -509,9 +707,20 @@ impl Instance {
         different.map(|(_, port)| port.name.as_str())
     }
 
+    /// Copies the values of an input port into the model.
+    pub(crate) fn set_bytes(&mut self, index: usize, bytes: &[u8]) {
+        let (to, size) = self.ports[index];
+        assert_eq!(bytes.len(), size);
+        // SAFETY: the port has `size` bytes; any bytes are numbers; the model is not being evaluated.
+        unsafe { to.as_ptr().copy_from_nonoverlapping(bytes.as_ptr(), size) };
+    }
+
     /// Size of the model's state, in bytes.
     pub(crate) fn state_bytes(&self) -> usize {
-        self.state.1
+        match &self.evaluator {
+            Evaluator::Here { .. } => self.state.1,
+            Evaluator::Remote(remote) => remote.state_bytes(),
+        }
     }
 
     /// Copies the state, as raw bytes, for comparison only.

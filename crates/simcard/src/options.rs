@@ -1,6 +1,7 @@
 //! Options of a simulated card.
 
 use super::config::ShellConfig;
+use super::isolated::KernelHost;
 use super::model::WaveFile;
 use card::kernel::KernelPackage;
 use card::memories::{CardMemory, MemoryKind};
@@ -82,6 +83,8 @@ pub struct SimOptions {
     pub builder: Option<Builder>,
     /// Builds kernels, and not the shell, in a sandbox with these limits: their RTL belongs to others.
     pub kernel_limits: Option<Limits>,
+    /// Evaluates the model of each kernel in a process of its own. Affects the speed only, not the results.
+    pub kernel_host: Option<KernelHost>,
 }
 
 /// Waveforms (FST): which models write them, and when.
@@ -176,6 +179,7 @@ impl SimOptions {
             network: Network::ethernet_100(),
             builder: None,
             kernel_limits: None,
+            kernel_host: None,
         }
     }
 

@@ -366,6 +366,8 @@ impl KernelSlot {
             }
         } else if self.kernel.is_fixed() {
             return Ok((false, false));
+        } else {
+            self.kernel.complete()?;
         }
         let out = self.to_shell.copy();
         if out {

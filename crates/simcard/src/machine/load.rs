@@ -1,6 +1,7 @@
 //! Loading of kernels into slots.
 
 use super::super::engine::Engine;
+use super::super::isolated::KernelHost;
 use super::super::kernel_model::build_for_slot;
 use super::super::model::{Instance, Model};
 use super::super::options::{SimOptions, Waves};
@@ -22,6 +23,8 @@ pub(super) struct KernelLoader {
     limits: Option<Limits>,
     home: PathBuf,
     waves: Option<Waves>,
+    /// Program of the processes in which kernels' models are evaluated.
+    host: Option<KernelHost>,
     progress: Arc<Mutex<ProgressCallback>>,
     /// The kernel that is part of the shell's model.
     monolithic: Option<KernelPackage>,
@@ -38,6 +41,7 @@ impl KernelLoader {
             clock_period: options.platform.clock().period_ps,
             home: options.home,
             waves: options.waves,
+            host: options.kernel_host,
             progress: Arc::new(Mutex::new(progress)),
             monolithic: options.monolithic,
         }
@@ -67,8 +71,11 @@ impl KernelLoader {
         let (built, interface) =
             build_for_slot(&self.kernel_builder(), kernel, &self.home, &mut report)
                 .map_err(not_built)?;
-        let mut instance =
-            Instance::new(&Model::load(&built).map_err(not_built)?).map_err(not_built)?;
+        let instance = match &self.host {
+            None => Model::load(&built).and_then(|model| Instance::new(&model)),
+            Some(host) => Instance::hosted(&built, host),
+        };
+        let mut instance = instance.map_err(not_built)?;
         instance.speak();
         if let Some(waves) = self.kernel_waves() {
             let what = format!("kernel-{}", slot.0);
