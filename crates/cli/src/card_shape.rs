@@ -7,7 +7,7 @@ use card::{Card as _, CardError};
 use clap::Args;
 use fsrf::AppOptions;
 use serde::{Deserialize, Serialize};
-use simcard::SimCard;
+use simcard::{KernelHost, SimCard};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
@@ -21,6 +21,8 @@ use verilated::{BuildError, Limits};
 /// Bytes per channel of the functional card. They are memory of this machine, allocated on first use.
 const FUNCTIONAL_CHANNEL: u64 = 512 << 20;
 const FUNCTIONAL_SLOTS: u8 = 4;
+/// Argument of a process that evaluates a kernel's model.
+pub(crate) const KERNEL_HOST: &str = "kernel-host";
 const FUNCTIONAL_STREAMS: u8 = 2;
 
 // Options of a daemon that make its card; they are in its journal, too. A doc comment would be the help of the command.
@@ -59,6 +61,12 @@ pub(crate) struct CardShape {
     #[arg(long, value_name = "FILE", requires = "free")]
     #[serde(default)]
     host: Option<PathBuf>,
+
+    /// Evaluates each kernel's RTL in a process of its own, without rights: slower, with the same results. RTL that crashes
+    /// or does not end costs its slot only. See docs/daemon.md.
+    #[arg(long, conflicts_with = "functional")]
+    #[serde(default)]
+    isolate: bool,
 }
 
 // Options that limit each build of a kernel of a client.
@@ -144,6 +152,10 @@ impl CardShape {
         }
         let mut options = SimOptions::named(&self.platform)?;
         options.kernel_limits = Some(limits);
+        // The file of this program may be replaced while it runs.
+        options.kernel_host = self
+            .isolate
+            .then(|| KernelHost::new("/proc/self/exe".into(), vec![KERNEL_HOST.into()]));
         let mut owner = OwnerOptions::default();
         if self.free {
             owner.clock = ClockMode::Free;

@@ -100,6 +100,13 @@ fn log() {
 }
 
 fn main() -> ExitCode {
+    // No command of a user: started by a daemon, with shared memory as standard input.
+    if std::env::args_os()
+        .nth(1)
+        .is_some_and(|word| word == card_shape::KERNEL_HOST)
+    {
+        simcard::serve_kernel();
+    }
     interrupt::heed_limits();
     log();
     let command = match command_line() {

@@ -313,6 +313,63 @@ fn hostile_rtl_ends_at_its_limits_and_others_go_on() {
     copy(&daemon, &bytes);
 }
 
+/// The process of a kernel's model, by its number.
+fn kernel_host(daemon: &Daemon) -> Pid {
+    let tasks = fs::read_dir(format!("/proc/{}/task", daemon.process.id())).unwrap();
+    let children =
+        |task: fs::DirEntry| fs::read_to_string(task.path().join("children")).unwrap_or_default();
+    let all: String = tasks.flatten().map(children).collect();
+    let host = all.split_whitespace().find(|process| {
+        let command = fs::read_to_string(format!("/proc/{process}/cmdline"));
+        command.is_ok_and(|command| command.contains("kernel-host"))
+    });
+    Pid::from_raw(host.unwrap().parse().unwrap()).unwrap()
+}
+
+/// The model of each kernel in a process of its own: results are the same, and whatever happens to the process costs its
+/// slot only.
+#[test]
+fn the_process_of_a_kernel_may_die_and_others_go_on() {
+    let bytes: Vec<u8> = (0..20_000u32).map(|n| (n * 7 % 251) as u8).collect();
+    let shape = ["--slots", "2", "--channel-memory", "64MiB"];
+    let here = copy(&Daemon::start(&shape), &bytes);
+    let daemon = Daemon::start(&[&shape[..], &["--isolate"]].concat());
+    let apart = copy(&daemon, &bytes);
+    assert_eq!(apart["runs"], here["runs"]);
+    assert_eq!(apart["statistics"], here["statistics"]);
+    let before = daemon.at_rest();
+    let victim = endless(&daemon);
+    daemon.until(|status| running(status) == 1);
+    let host = kernel_host(&daemon);
+    // It has no descriptors but the shared memory, and no rights.
+    let of = |file: &str| format!("/proc/{}/{file}", host.as_raw_nonzero());
+    let descriptors = fs::read_dir(of("fd")).unwrap().flatten();
+    let targets = descriptors.map(|entry| fs::read_link(entry.path()).unwrap());
+    let mut targets: Vec<String> = targets.map(|path| path.display().to_string()).collect();
+    targets.sort();
+    assert_eq!(
+        targets,
+        ["/dev/null", "/dev/null", "/memfd:tombolo-kernel (deleted)"]
+    );
+    let status = fs::read_to_string(of("status")).unwrap();
+    assert!(
+        status.contains("NoNewPrivs:\t1") && status.contains("Seccomp:\t2"),
+        "{status}"
+    );
+    let beside = copy(&daemon, &bytes);
+    assert_eq!(of_run(&beside), of_run(&here));
+    kill_process(host, Signal::KILL).unwrap();
+    let output = victim.wait_with_output().unwrap();
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(
+        !output.status.success() && said.contains("signal 9"),
+        "{said}"
+    );
+    let after = copy(&daemon, &bytes);
+    assert_eq!(of_run(&after), of_run(&here));
+    assert_eq!(daemon.at_rest(), before);
+}
+
 /// Child processes of a process: the tools of its builds.
 fn children(process: &Child) -> usize {
     let tasks = fs::read_dir(format!("/proc/{}/task", process.id()));
