@@ -1,11 +1,49 @@
 //! Memory that two processes share: numbers of 64 bits, which either may change at any time.
 
+use super::layout::word;
+use std::hint::spin_loop;
 use std::io;
 use std::ops::Deref;
 use std::os::fd::{AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
 use std::ptr::{null, null_mut, NonNull};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
+
+/// Number of polls before a thread sleeps, about a hundred microseconds.
+const POLLS: u32 = 6000;
+/// Most waits in succession that are not polled.
+const MOST_SKIPPED: u32 = 1024;
+
+/// Polls a word before its process sleeps: an evaluation and a cycle of the shell take less than waking a thread. Where both
+/// processes share a core, a poll only delays what it waits for; so the more polls fail in succession, the fewer are made.
+#[derive(Debug, Default)]
+pub(super) struct Poller {
+    /// Waits that are not polled.
+    skipped: u32,
+    /// Those after the next poll that fails.
+    next: u32,
+}
+
+impl Poller {
+    /// Polls until the word `suits`; returns whether it does.
+    #[inline]
+    pub(super) fn poll(&mut self, word: &AtomicU64, suits: impl Fn(u64) -> bool) -> bool {
+        if self.skipped > 0 {
+            self.skipped -= 1;
+            return suits(word.load(Ordering::Acquire));
+        }
+        for _ in 0..POLLS {
+            if suits(word.load(Ordering::Acquire)) {
+                self.next = 0;
+                return true;
+            }
+            spin_loop();
+        }
+        self.skipped = self.next;
+        self.next = (2 * self.next + 1).min(MOST_SKIPPED);
+        false
+    }
+}
 
 /// Mapped shared memory.
 pub(super) struct Area {
@@ -62,36 +100,43 @@ impl Area {
         Ok(Self { words, count })
     }
 
-    /// Waits until a word is no longer `seen`, for `most` at most; may return early.
-    pub(super) fn wait(&self, index: usize, seen: u64, most: Option<Duration>) {
+    /// Sleeps until a word, a counter that one process waits for, is no longer `seen`, for `most` at most; may return early.
+    pub(super) fn sleep(&self, index: usize, seen: u64, most: Option<Duration>) {
         let most = most.map(|most| libc::timespec {
             tv_sec: most.as_secs() as libc::time_t,
             tv_nsec: most.subsec_nanos().into(),
         });
         let most = most.as_ref().map_or(null(), |most| most as *const _);
-        // SAFETY: the address is that of a mapped word, whose first half is the low one; the time is a local.
-        unsafe {
-            libc::syscall(
-                libc::SYS_futex,
-                self[index].as_ptr(),
-                libc::FUTEX_WAIT,
-                seen as u32,
-                most,
-            );
+        // Sequentially consistent with `post`: either this reads the new value, or that finds a sleeper.
+        self[word::SLEEPS[index]].store(1, Ordering::SeqCst);
+        if self[index].load(Ordering::SeqCst) == seen {
+            // SAFETY: the address is that of a mapped word, whose first half is the low one; the time is a local.
+            unsafe {
+                libc::syscall(
+                    libc::SYS_futex,
+                    self[index].as_ptr(),
+                    libc::FUTEX_WAIT,
+                    seen as u32,
+                    most,
+                );
+            }
         }
+        self[word::SLEEPS[index]].store(0, Ordering::Relaxed);
     }
 
-    /// Stores a word, and wakes the process that waits for it.
+    /// Stores a counter, and wakes the process that sleeps for it.
     pub(super) fn post(&self, index: usize, value: u64) {
-        self[index].store(value, Ordering::Release);
-        // SAFETY: as in `wait`.
-        unsafe {
-            libc::syscall(
-                libc::SYS_futex,
-                self[index].as_ptr(),
-                libc::FUTEX_WAKE,
-                1_u32,
-            );
+        self[index].store(value, Ordering::SeqCst);
+        if self[word::SLEEPS[index]].load(Ordering::SeqCst) != 0 {
+            // SAFETY: as in `sleep`.
+            unsafe {
+                libc::syscall(
+                    libc::SYS_futex,
+                    self[index].as_ptr(),
+                    libc::FUTEX_WAKE,
+                    1_u32,
+                );
+            }
         }
     }
 

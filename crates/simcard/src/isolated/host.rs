@@ -1,7 +1,7 @@
 //! The process with a kernel's model.
 
 use super::super::model::{Instance, Model};
-use super::area::Area;
+use super::area::{Area, Poller};
 use super::layout::{self, word, Layout, Shared, LOADED};
 use super::{command, confine, outcome};
 use serde::{Deserialize, Serialize};
@@ -99,6 +99,7 @@ impl<'a> Host<'a> {
 
     fn serve(mut self) -> io::Result<()> {
         let mut done = LOADED;
+        let mut poller = Poller::default();
         self.area[word::OUTCOME].store(outcome::DONE, Relaxed);
         loop {
             self.area.post(word::REPLY, done);
@@ -108,7 +109,9 @@ impl<'a> Host<'a> {
                     done = asked;
                     break;
                 }
-                self.area.wait(word::REQUEST, asked, None);
+                if !poller.poll(&self.area[word::REQUEST], |asked| asked != done) {
+                    self.area.sleep(word::REQUEST, asked, None);
+                }
             }
             self.evaluate();
         }

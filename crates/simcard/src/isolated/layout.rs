@@ -24,6 +24,8 @@ pub(super) mod word {
     pub(crate) const STATE: usize = 7;
     pub(crate) const TEXT_BYTES: usize = 8;
     pub(crate) const SPEC_BYTES: usize = 9;
+    /// Whether the process that waits for the request sleeps, and the one that waits for the reply.
+    pub(crate) const SLEEPS: [usize; 2] = [10, 11];
     pub(super) const TEXT: usize = 16;
 }
 

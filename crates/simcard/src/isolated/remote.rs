@@ -1,12 +1,11 @@
 //! The side of the program that uses a model in another process.
 
 use super::super::model::ModelFailure;
-use super::area::Area;
+use super::area::{Area, Poller};
 use super::host::Spec;
 use super::layout::{self, word, Layout, Shared, LOADED};
 use super::{command, confine, outcome, KernelHost};
 use std::ffi::c_int;
-use std::hint::spin_loop;
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::unix::process::ExitStatusExt;
@@ -16,8 +15,6 @@ use std::time::{Duration, Instant};
 use units::Picoseconds;
 use verilated::{BuildError, BuiltModel};
 
-/// Number of polls before the thread sleeps: most evaluations take less than a switch of threads.
-const POLLS: u32 = 100;
 /// Interval in which a process that does not answer is examined.
 const INTERVAL: Duration = Duration::from_millis(100);
 /// Processor time for loading the model.
@@ -29,6 +26,7 @@ const LONGEST: Duration = Duration::from_secs(120);
 pub(crate) struct Remote {
     process: Process,
     area: Area,
+    poller: Poller,
     layout: Layout,
     shared: Shared,
     limit: Duration,
@@ -81,6 +79,7 @@ impl Remote {
         let mut remote = Self {
             process,
             area,
+            poller: Poller::default(),
             layout,
             shared,
             limit: LOADING,
@@ -191,16 +190,9 @@ impl Remote {
 
     #[inline]
     fn await_reply(&mut self) -> Result<(), ModelFailure> {
-        let mut polls = 0;
-        while self.area[word::REPLY].load(Acquire) != self.sent {
-            polls += 1;
-            match polls {
-                ..POLLS => spin_loop(),
-                _ => {
-                    self.sleep_until_reply()?;
-                    break;
-                }
-            }
+        let reply = &self.area[word::REPLY];
+        if !self.poller.poll(reply, |replied| replied == self.sent) {
+            self.sleep_until_reply()?;
         }
         match self.area[word::OUTCOME].load(Relaxed) {
             outcome::DONE => Ok(()),
@@ -222,25 +214,28 @@ impl Remote {
 
     #[cold]
     fn sleep_until_reply(&mut self) -> Result<(), ModelFailure> {
-        let mut examined: Option<(Instant, Duration)> = None;
+        let begun = Instant::now();
+        let mut next = begun + INTERVAL;
+        let mut at_first = None;
         loop {
             let replied = self.area[word::REPLY].load(Acquire);
             if replied == self.sent {
                 return Ok(());
             }
-            let begun = Instant::now();
-            self.area.wait(word::REPLY, replied, Some(INTERVAL));
-            if begun.elapsed() < INTERVAL {
+            self.area.sleep(word::REPLY, replied, Some(INTERVAL));
+            // The process may wake this thread as often as it likes.
+            if Instant::now() < next {
                 continue;
             }
+            next += INTERVAL;
             let ended = self.process.0.try_wait();
             if let Some(status) = ended.ok().flatten() {
                 return Err(failure(format!("its process has ended: {}", name(status))));
             }
             let used = self.processor_time();
-            let (since, at_first) = *examined.get_or_insert((begun, used));
+            let at_first = *at_first.get_or_insert(used);
             let most = self.limit;
-            if used.saturating_sub(at_first) > most || since.elapsed() > LONGEST {
+            if used.saturating_sub(at_first) > most || begun.elapsed() > LONGEST {
                 // Nothing of it is read any more.
                 let _ = self.process.0.kill();
                 let seconds = most.as_secs_f64();
