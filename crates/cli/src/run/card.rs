@@ -5,6 +5,7 @@ use super::values::text;
 use super::{files, RunError};
 use crate::arguments::{parse_bytes, MapArgument};
 use crate::progress::Work;
+use crate::shell;
 use card::kernel::Manifest;
 use card::CardError;
 use clap::builder::TypedValueParser;
@@ -98,11 +99,6 @@ impl<'a> CardNeeds<'a> {
             true => Advice::STREAM,
             false => Advice::NONE,
         }
-    }
-
-    /// Ports that a slot needs for the kernel.
-    fn ports(&self) -> u8 {
-        self.manifest.stream_pairs() + self.manifest.ports.len().max(1) as u8
     }
 }
 
@@ -230,13 +226,9 @@ impl CardOptions {
             }
         }
         let pairs = manifest.stream_pairs();
-        if pairs > 0 {
-            options.shell.ports_per_slot = needs.ports();
-            options.shell.streams_per_slot = pairs;
-        } else if preset.is_none() {
-            // An explicitly selected shell is not changed.
-            let ports = &mut options.shell.ports_per_slot;
-            *ports = needs.ports().max(*ports);
+        // An explicitly selected shell is changed only for streams.
+        if pairs > 0 || preset.is_none() {
+            options.shell = shell::with_ports_for(manifest, options.shell);
         }
         options.shell.network_pairs = needs.network_interfaces;
         Ok((options, owner, preset))
@@ -271,9 +263,10 @@ impl CardOptions {
             host_channel: needs.direct().is_some(),
             ..FunctionalConfig::default()
         };
+        let least = shell::least_ports(needs.manifest);
         config.ports_per_slot = match pairs {
-            0 => needs.ports().max(config.ports_per_slot),
-            _ => needs.ports(),
+            0 => least.max(config.ports_per_slot),
+            _ => least,
         };
         config.streams_per_slot = pairs;
         let bytes = self.card_memory.unwrap_or_else(|| {

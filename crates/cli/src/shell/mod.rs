@@ -5,10 +5,12 @@ mod export;
 mod graph;
 mod show;
 
+use crate::kernel::NoSuchKernel;
 use crate::print::NotPrinted;
+use card::kernel::{KernelError, Manifest};
 use clap::{Args, Subcommand};
 use std::path::PathBuf;
-use tombolo::{OwnerOptions, Preset, SimOptions};
+use tombolo::{OwnerOptions, Preset, ShellConfig, SimOptions};
 
 /// Shows the structure of the shell, builds its model, or exports it as plain RTL.
 #[derive(Args)]
@@ -54,6 +56,12 @@ pub enum ShellError {
     /// The preset, or a file with one.
     #[error(transparent)]
     Preset(#[from] tombolo::PresetError),
+    /// Neither a folder nor a known name of a kernel.
+    #[error(transparent)]
+    NoSuchKernel(#[from] NoSuchKernel),
+    /// The kernel's manifest.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
     /// The output, or a file.
     #[error("{0}: {1}")]
     Io(String, std::io::Error),
@@ -66,6 +74,27 @@ pub enum ShellError {
     /// The folder exists.
     #[error("{0} exists already; name a folder that is not there yet")]
     Exists(String),
+}
+
+/// Ports that a slot needs for a kernel: a pair of streams takes one.
+pub(crate) fn least_ports(kernel: &Manifest) -> u8 {
+    kernel.stream_pairs() + kernel.ports.len().max(1) as u8
+}
+
+/// The same shell, with the ports of a slot for a kernel: at least as many without streams, exactly these with them.
+pub(crate) fn with_ports_for(kernel: &Manifest, shell: ShellConfig) -> ShellConfig {
+    let least = least_ports(kernel);
+    match kernel.stream_pairs() {
+        0 => ShellConfig {
+            ports_per_slot: least.max(shell.ports_per_slot),
+            ..shell
+        },
+        pairs => ShellConfig {
+            ports_per_slot: least,
+            streams_per_slot: pairs,
+            ..shell
+        },
+    }
 }
 
 impl Shell {
