@@ -293,12 +293,9 @@ impl Invariants<'_> {
             object.is_some_and(|object| object.sizes.contains(page.size)) && key.index % units == 0,
             "a page has one of the sizes of its object's pages, and lies so",
         );
-        let end = ObjectPage {
-            index: key.index + units,
-            ..key
-        };
+        let block = key.index..key.index + units;
         expect(
-            self.pages.range(key..end).count() == 1,
+            self.pages.range(key.object, block).count() == 1,
             "pages of an object lie apart",
         );
         expect(

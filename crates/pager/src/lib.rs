@@ -49,6 +49,7 @@ mod neighbours;
 mod object;
 mod outcome;
 pub mod page;
+mod page_map;
 mod pager;
 mod pages;
 mod parts;

@@ -68,12 +68,8 @@ impl Pages {
     pub(crate) fn frame_beside(&self, key: ObjectPage) -> Option<FrameNumber> {
         let (start, largest, unit) = self.block_around(key)?;
         let units = 1u64 << (largest.bits() - unit.bits());
-        let end = ObjectPage {
-            index: start.index + units,
-            ..start
-        };
         let to_frames = unit.class();
-        let within = self.range(start..end);
+        let within = self.range(start.object, start.index..start.index + units);
         within
             .filter(|(_, page)| page.place.stripe == Stripe::NONE)
             .find_map(|(other, page)| {

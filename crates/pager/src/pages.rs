@@ -8,6 +8,7 @@ use crate::event::ObjectKind;
 use crate::ids::{ObjectId, ObjectPage};
 use crate::object::Object;
 use crate::page::{Page, State, Waiter};
+use crate::page_map::PageMap;
 use crate::queue::Urgency;
 use std::collections::btree_map::Entry;
 use std::collections::BTreeMap;
@@ -32,7 +33,7 @@ pub(crate) struct Sizes {
 pub(crate) struct Pages {
     sizes: Sizes,
     objects: BTreeMap<ObjectId, Object>,
-    pages: BTreeMap<ObjectPage, Page>,
+    pages: PageMap<Page>,
 }
 
 /// A page that is divided into smaller ones.
@@ -48,7 +49,7 @@ impl Pages {
         Self {
             sizes,
             objects: BTreeMap::new(),
-            pages: BTreeMap::new(),
+            pages: PageMap::new(),
         }
     }
 
@@ -57,11 +58,11 @@ impl Pages {
     }
 
     pub(crate) fn page(&self, key: ObjectPage) -> Option<&Page> {
-        self.pages.get(&key)
+        self.pages.get(key)
     }
 
     pub(crate) fn page_mut(&mut self, key: ObjectPage) -> Option<&mut Page> {
-        self.pages.get_mut(&key)
+        self.pages.get_mut(key)
     }
 
     pub(crate) fn state(&self, key: ObjectPage) -> Option<State> {
@@ -70,26 +71,25 @@ impl Pages {
 
     /// All pages, in order.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (ObjectPage, &Page)> {
-        self.pages.iter().map(|(&key, page)| (key, page))
+        self.pages.iter()
     }
 
     pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (ObjectPage, &mut Page)> {
-        self.pages.iter_mut().map(|(&key, page)| (key, page))
+        self.pages.iter_mut()
     }
 
-    /// Pages whose keys lie in a range.
+    /// Pages of an object that begin in a range of its smallest pages.
     pub(crate) fn range(
         &self,
-        keys: Range<ObjectPage>,
+        object: ObjectId,
+        indices: Range<u64>,
     ) -> impl Iterator<Item = (ObjectPage, &Page)> {
-        self.pages.range(keys).map(|(&key, page)| (key, page))
+        self.pages.range(object, indices)
     }
 
     /// Keys of an object's pages in a range of its smallest pages.
     pub(crate) fn pages_of(&self, object: ObjectId, indices: Range<u64>) -> Vec<ObjectPage> {
-        let key = |index| ObjectPage { object, index };
-        let within = self.range(key(indices.start)..key(indices.end));
-        within.map(|(key, _)| key).collect()
+        self.range(object, indices).map(|(key, _)| key).collect()
     }
 
     /// Adds a page.
@@ -99,7 +99,7 @@ impl Pages {
 
     /// Removes a page without a frame, or one that was joined into another.
     pub(crate) fn remove(&mut self, key: ObjectPage) -> Option<Page> {
-        self.pages.remove(&key)
+        self.pages.remove(key)
     }
 
     pub(crate) fn object(&self, object: ObjectId) -> Option<&Object> {
@@ -292,11 +292,7 @@ impl Pages {
 
     /// The same for an object whose smallest page size is `unit`.
     pub(crate) fn covering_in(&self, at: ObjectPage, unit: PageSize) -> Option<ObjectPage> {
-        let (&key, page) = self.pages.range(..=at).next_back()?;
-        // A page of the preceding object may be smaller than this one's smallest.
-        if key.object != at.object {
-            return None;
-        }
+        let (key, page) = self.pages.last_up_to(at)?;
         let units = 1 << (page.size.bits() - unit.bits());
         (at.index < key.index + units).then_some(key)
     }
@@ -313,11 +309,8 @@ impl Pages {
                 index: at.index / units * units,
                 ..at
             };
-            let end = ObjectPage {
-                index: key.index + units,
-                ..at
-            };
-            let empty = self.covering(key).is_none() && self.range(key..end).next().is_none();
+            let mut block = self.range(at.object, key.index..key.index + units);
+            let empty = self.covering(key).is_none() && block.next().is_none();
             (empty || units == 1).then_some((key, size))
         };
         let sizes = object.sizes.iter().filter(|&size| size <= most);
@@ -326,11 +319,7 @@ impl Pages {
 
     /// Striping of an object's first page that has a frame.
     pub(crate) fn stripe_of(&self, object: ObjectId) -> Option<Stripe> {
-        let all = ObjectPage { object, index: 0 }..=ObjectPage {
-            object,
-            index: u64::MAX,
-        };
-        let mut pages = self.pages.range(all).map(|(_, page)| page.place);
+        let mut pages = self.range(object, 0..u64::MAX).map(|(_, page)| page.place);
         let placed = pages.find(|place| place.frame.is_some());
         placed.map(|place| place.stripe)
     }

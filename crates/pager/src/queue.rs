@@ -83,8 +83,11 @@ impl SharedQueue {
         queue.push(page, urgency);
     }
 
-    /// Takes the first permitted page of the next share that has one.
-    pub(crate) fn take(&mut self, may: impl Fn(u64, ObjectPage) -> bool) -> Option<ObjectPage> {
+    /// Takes the first permitted page of the next share that has one, with the share.
+    pub(crate) fn take(
+        &mut self,
+        may: impl Fn(u64, ObjectPage) -> bool,
+    ) -> Option<(u64, ObjectPage)> {
         let behind = self.queues.range(self.last.saturating_add(1)..);
         let all = behind.chain(self.queues.range(..=self.last));
         let firsts = all.filter_map(|(&share, queue)| Some((share, queue.first()?)));
@@ -95,7 +98,7 @@ impl SharedQueue {
             self.queues.remove(&share);
         }
         self.last = share;
-        Some(page)
+        Some((share, page))
     }
 
     pub(crate) fn contains(&self, page: ObjectPage) -> bool {
@@ -156,7 +159,7 @@ mod tests {
         queue.push(0, page(20), Urgency::Soon);
         let all = |_, _| true;
         let mut order =
-            |may: &dyn Fn(u64, ObjectPage) -> bool| queue.take(may).map(|page| page.index);
+            |may: &dyn Fn(u64, ObjectPage) -> bool| queue.take(may).map(|(_, page)| page.index);
         let turns: Vec<_> = (0..5).map(|_| order(&all)).collect();
         assert_eq!(turns, [0, 11, 20, 1, 10].map(Some));
         assert_eq!(order(&|share, _| share != 1), None);

@@ -5,7 +5,7 @@ use crate::ids::ObjectPage;
 use crate::page::Page;
 use crate::pages::Pages;
 use crate::queue::{PageQueue, SharedQueue, Urgency};
-use crate::spaces::Spaces;
+use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Queues and sets of pages.
@@ -13,8 +13,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 pub(crate) struct Work {
     frame_queue: PageQueue,
     zero_queue: SharedQueue,
-    /// Pages that are being zeroed, where this matters.
-    zeroing: BTreeSet<ObjectPage>,
+    zeroing: Zeroing,
     releasing: BTreeSet<ObjectPage>,
     cleaning: BTreeSet<ObjectPage>,
     /// Pages that were written in order and are to be cleaned, in the order in which they were passed.
@@ -23,6 +22,38 @@ pub(crate) struct Work {
     examined: BTreeSet<ObjectPage>,
     /// Pages that became idle at this event; empty between events.
     rested: Vec<ObjectPage>,
+}
+
+/// Pages that are being zeroed, where this matters: their share and size in bytes.
+#[derive(Clone, Debug, Default, Hash)]
+struct Zeroing {
+    pages: BTreeMap<ObjectPage, (u64, u64)>,
+    /// Bytes by share.
+    shares: BTreeMap<u64, u64>,
+}
+
+impl Zeroing {
+    fn begin(&mut self, page: ObjectPage, share: u64, bytes: u64) {
+        self.pages.insert(page, (share, bytes));
+        *self.shares.entry(share).or_default() += bytes;
+    }
+
+    fn end(&mut self, page: ObjectPage) {
+        let Some((share, bytes)) = self.pages.remove(&page) else {
+            return;
+        };
+        if let Entry::Occupied(mut total) = self.shares.entry(share) {
+            *total.get_mut() -= bytes;
+            if *total.get() == 0 {
+                total.remove();
+            }
+        }
+    }
+
+    /// Whether a page of a share may begin, if `most` bytes of it are enough; one page always may.
+    fn may_begin(&self, share: u64, most: u64) -> bool {
+        self.shares.get(&share).is_none_or(|&bytes| bytes < most)
+    }
 }
 
 impl Work {
@@ -70,37 +101,24 @@ impl Work {
     /// Takes the next page to be zeroed: those with a waiting access immediately, others while fewer than `most` bytes
     /// are zeroed for their share, because a kernel that has its page needs the memory bandwidth more than one that does
     /// not need its page yet.
-    pub(crate) fn begin_zero(
-        &mut self,
-        pages: &Pages,
-        spaces: &Spaces,
-        most: u64,
-    ) -> Option<ObjectPage> {
-        if self.zero_queue.is_empty() {
-            return None;
-        }
-        let mut under_way: BTreeMap<u64, u64> = BTreeMap::new();
-        for &key in &self.zeroing {
-            let charged = pages.page(key).and_then(|page| page.place.charged);
-            let share = spaces.share_of(charged);
-            *under_way.entry(share).or_default() += pages.size_of(key).bytes();
-        }
-        let next = self.zero_queue.take(|share, key| {
+    pub(crate) fn begin_zero(&mut self, pages: &Pages, most: u64) -> Option<ObjectPage> {
+        let zeroing = &self.zeroing;
+        let (share, next) = self.zero_queue.take(|share, key| {
             let page = pages.page(key);
             let waited_for = page.is_some_and(|page| page.urgency <= Urgency::Ahead);
-            waited_for || under_way.get(&share).is_none_or(|&bytes| bytes < most)
+            waited_for || zeroing.may_begin(share, most)
         })?;
-        self.zeroing.insert(next);
+        self.zeroing.begin(next, share, pages.size_of(next).bytes());
         Some(next)
     }
 
     /// The page is zeroed, or its fill has failed.
     pub(crate) fn end_zero(&mut self, page: ObjectPage) {
-        self.zeroing.remove(&page);
+        self.zeroing.end(page);
     }
 
     pub(crate) fn is_zeroed(&self, page: ObjectPage) -> bool {
-        self.zeroing.contains(&page)
+        self.zeroing.pages.contains_key(&page)
     }
 
     pub(crate) fn begin_release(&mut self, page: ObjectPage) {
@@ -198,7 +216,7 @@ mod tests {
             largest_moved: PageSize::KIB_4,
             piece_bytes: 0,
         });
-        let (mut work, spaces) = (Work::default(), Spaces::default());
+        let mut work = Work::default();
         let page = |index| ObjectPage {
             index,
             ..ObjectPage::default()
@@ -217,7 +235,7 @@ mod tests {
             queue(&mut work, index, Urgency::Soon);
         }
         queue(&mut work, 9, Urgency::Ahead);
-        let begin = |work: &mut Work| work.begin_zero(&pages, &spaces, 8192);
+        let begin = |work: &mut Work| work.begin_zero(&pages, 8192);
         assert_eq!(begin(&mut work), Some(page(9)), "an access waits");
         assert_eq!(begin(&mut work), Some(page(0)));
         assert_eq!(begin(&mut work), None, "two are zeroed");

@@ -8,6 +8,7 @@ mod bring_kernels;
 mod build;
 mod cache;
 mod cache_controller;
+mod callgrind;
 mod cases;
 mod cckit;
 mod cckit_varied;
@@ -912,6 +913,10 @@ pub const ALL: &[Bar] = &[
     Bar {
         names: &["pager.random_events"],
         measure: pager::measure,
+    },
+    Bar {
+        names: &["pager.instructions_per_fault"],
+        measure: pager::instructions,
     },
     Bar {
         names: &[

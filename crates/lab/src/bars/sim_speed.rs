@@ -3,7 +3,7 @@
 
 use super::footprint::{self, Footprint};
 use super::stream::four_slots;
-use super::{axi, Failure};
+use super::{axi, callgrind, Failure};
 use crate::direct::{Bench, Lane};
 use crate::row::Row;
 use card::Card;
@@ -83,12 +83,7 @@ fn counted_stretch(bench: &mut Bench, edges: u64) -> Result<(), Failure> {
 }
 
 /// Runs a section under callgrind, which writes `file`; returns the section's output.
-fn callgrind(
-    name: &str,
-    asserting: bool,
-    options: &[&str],
-    file: &Path,
-) -> Result<String, Failure> {
+fn counted(name: &str, asserting: bool, options: &[&str], file: &Path) -> Result<String, Failure> {
     let program = std::env::current_exe()?;
     let environment = [
         (STRETCH, name),
@@ -101,32 +96,15 @@ fn callgrind(
         return Err(String::from_utf8_lossy(&built.stderr).into());
     }
     let folder = tempfile::tempdir()?;
-    let counted = Command::new("valgrind")
-        .args(["--tool=callgrind", "--toggle-collect=*counted_stretch*"])
-        .args(options)
-        .arg(format!("--callgrind-out-file={}", file.display()))
-        .arg(program)
-        .envs(environment)
-        .current_dir(folder.path())
-        .output()
-        .map_err(|error| format!("valgrind: {error} (apt-get install valgrind)"))?;
-    let said = String::from_utf8_lossy(&counted.stderr);
-    match counted.status.success() {
-        true => Ok(said.into()),
-        false => Err(format!("callgrind ended with an error: {said}").into()),
-    }
+    let mut command = Command::new(program);
+    command.envs(environment).current_dir(folder.path());
+    callgrind::run(&command, "*counted_stretch*", options, file)
 }
 
 /// Instructions per cycle, including the models of memory and of the event loop.
 fn instructions(name: &str, asserting: bool) -> Result<f64, Failure> {
-    let said = callgrind(name, asserting, &[], Path::new("/dev/null"))?;
-    let found = said
-        .lines()
-        .find_map(|line| line.split_once("Collected : "))
-        .and_then(|(_, count)| count.trim().parse::<f64>().ok())
-        .filter(|count| *count > 0.0);
-    let count = found.ok_or_else(|| format!("callgrind counted nothing: {said}"))?;
-    Ok(count / EDGES as f64)
+    let said = counted(name, asserting, &[], Path::new("/dev/null"))?;
+    Ok(callgrind::count(&said)? / EDGES as f64)
 }
 
 /// Instructions per cycle with one slot and with four.
@@ -157,7 +135,7 @@ pub fn measure_footprints() -> Result<Vec<Row>, Failure> {
     for name in FOOTPRINTS {
         let folder = tempfile::tempdir()?;
         let file = folder.path().join("callgrind");
-        callgrind(name, false, &footprint::OPTIONS, &file)?;
+        counted(name, false, &footprint::OPTIONS, &file)?;
         let found = Footprint::read(&std::fs::read_to_string(&file)?, EDGES)?;
         let row = |what: &str, value, unit| Row::new(&format!("sim.{what}.{name}"), value, unit);
         rows.push(row("hot_kb", found.hot_kb, "KiB"));

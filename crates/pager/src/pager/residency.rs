@@ -220,6 +220,9 @@ impl Pager {
 
     /// Gives free frames to waiting pages, most urgent first. Returns true if anything changed.
     fn grant_frames(&mut self) -> bool {
+        if self.work.frames_awaited() == 0 {
+            return false;
+        }
         let mut changed = false;
         // Channels that a more urgent page waits for are reserved, so that a page that needs room on several channels
         // at once gets it eventually.
@@ -269,7 +272,7 @@ impl Pager {
     fn grant_zeroes(&mut self) -> bool {
         let mut changed = false;
         let most = self.config.zeroed_ahead_bytes;
-        while let Some(key) = self.work.begin_zero(&self.pages, &self.spaces, most) {
+        while let Some(key) = self.work.begin_zero(&self.pages, most) {
             let outcome = self.fill().load(key, None);
             self.apply(key, outcome);
             changed = true;
