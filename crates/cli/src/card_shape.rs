@@ -21,9 +21,9 @@ use verilated::{BuildError, Limits};
 /// Bytes per channel of the functional card. They are memory of this machine, allocated on first use.
 const FUNCTIONAL_CHANNEL: u64 = 512 << 20;
 const FUNCTIONAL_SLOTS: u8 = 4;
+const FUNCTIONAL_STREAMS: u8 = 2;
 /// Argument of a process that evaluates a kernel's model.
 pub(crate) const KERNEL_HOST: &str = "kernel-host";
-const FUNCTIONAL_STREAMS: u8 = 2;
 
 // Options of a daemon that make its card; they are in its journal, too. A doc comment would be the help of the command.
 #[derive(Args, Clone, Debug, Serialize, Deserialize)]

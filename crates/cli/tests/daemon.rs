@@ -313,17 +313,13 @@ fn hostile_rtl_ends_at_its_limits_and_others_go_on() {
     copy(&daemon, &bytes);
 }
 
-/// The process of a kernel's model, by its number.
+/// The process of a kernel's model.
 fn kernel_host(daemon: &Daemon) -> Pid {
-    let tasks = fs::read_dir(format!("/proc/{}/task", daemon.process.id())).unwrap();
-    let children =
-        |task: fs::DirEntry| fs::read_to_string(task.path().join("children")).unwrap_or_default();
-    let all: String = tasks.flatten().map(children).collect();
-    let host = all.split_whitespace().find(|process| {
+    let host = children(&daemon.process).into_iter().find(|process| {
         let command = fs::read_to_string(format!("/proc/{process}/cmdline"));
         command.is_ok_and(|command| command.contains("kernel-host"))
     });
-    Pid::from_raw(host.unwrap().parse().unwrap()).unwrap()
+    Pid::from_raw(host.unwrap()).unwrap()
 }
 
 /// The model of each kernel in a process of its own: results are the same, and whatever happens to the process costs its
@@ -370,15 +366,14 @@ fn the_process_of_a_kernel_may_die_and_others_go_on() {
     assert_eq!(daemon.at_rest(), before);
 }
 
-/// Child processes of a process: the tools of its builds.
-fn children(process: &Child) -> usize {
+/// Child processes of a process: the tools of its builds, and the processes of kernels' models.
+fn children(process: &Child) -> Vec<i32> {
     let tasks = fs::read_dir(format!("/proc/{}/task", process.id()));
     let tasks = tasks.unwrap().flatten();
     let of = |task: fs::DirEntry| fs::read_to_string(task.path().join("children"));
-    tasks
-        .flat_map(of)
-        .map(|children| children.split_whitespace().count())
-        .sum()
+    let all: Vec<String> = tasks.flat_map(of).collect();
+    let all = all.iter().flat_map(|of_task| of_task.split_whitespace());
+    all.map(|process| process.parse().unwrap()).collect()
 }
 
 #[test]
@@ -389,7 +384,7 @@ fn a_client_that_is_killed_takes_the_build_of_its_kernel_with_it() {
     hostile(&daemon, "abandoned", EXPLODES);
     let until = |is_so: &dyn Fn(usize) -> bool| {
         let begin = Instant::now();
-        while !is_so(children(&daemon.process)) {
+        while !is_so(children(&daemon.process).len()) {
             assert!(begin.elapsed() < Duration::from_secs(30));
             std::thread::sleep(Duration::from_millis(5));
         }

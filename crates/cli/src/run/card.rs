@@ -258,17 +258,12 @@ impl CardOptions {
     }
 
     fn open_functional(&self, needs: &CardNeeds<'_>) -> Result<Card, RunError> {
-        let pairs = needs.manifest.stream_pairs();
         let mut config = FunctionalConfig {
             host_channel: needs.direct().is_some(),
             ..FunctionalConfig::default()
         };
-        let least = shell::least_ports(needs.manifest);
-        config.ports_per_slot = match pairs {
-            0 => least.max(config.ports_per_slot),
-            _ => least,
-        };
-        config.streams_per_slot = pairs;
+        config.ports_per_slot = shell::ports_for(needs.manifest, config.ports_per_slot);
+        config.streams_per_slot = needs.manifest.stream_pairs();
         let bytes = self.card_memory.unwrap_or_else(|| {
             // A frame per file for its page size, so that large pages fit.
             let pages = needs.files.iter().filter_map(|map| map.options.page_size);

@@ -76,24 +76,25 @@ pub enum ShellError {
     Exists(String),
 }
 
-/// Ports that a slot needs for a kernel: a pair of streams takes one.
-pub(crate) fn least_ports(kernel: &Manifest) -> u8 {
-    kernel.stream_pairs() + kernel.ports.len().max(1) as u8
+/// Ports of a slot for a kernel, of which a pair of streams takes one: `usual` or more without streams, no others with them.
+pub(crate) fn ports_for(kernel: &Manifest, usual: u8) -> u8 {
+    let least = kernel.stream_pairs() + kernel.ports.len().max(1) as u8;
+    match kernel.stream_pairs() {
+        0 => least.max(usual),
+        _ => least,
+    }
 }
 
-/// The same shell, with the ports of a slot for a kernel: at least as many without streams, exactly these with them.
+/// The same shell, with the ports of a slot for a kernel.
 pub(crate) fn with_ports_for(kernel: &Manifest, shell: ShellConfig) -> ShellConfig {
-    let least = least_ports(kernel);
-    match kernel.stream_pairs() {
-        0 => ShellConfig {
-            ports_per_slot: least.max(shell.ports_per_slot),
-            ..shell
-        },
-        pairs => ShellConfig {
-            ports_per_slot: least,
-            streams_per_slot: pairs,
-            ..shell
-        },
+    let streams_per_slot = match kernel.stream_pairs() {
+        0 => shell.streams_per_slot,
+        pairs => pairs,
+    };
+    ShellConfig {
+        ports_per_slot: ports_for(kernel, shell.ports_per_slot),
+        streams_per_slot,
+        ..shell
     }
 }
 

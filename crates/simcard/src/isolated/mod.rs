@@ -2,7 +2,7 @@
 //! program.
 //!
 //! [`Remote`] starts a process ([`KernelHost`]) that loads the model and runs [`serve_kernel`]. Both map an [`Area`] of
-//! shared memory: inputs, outputs, output text, and two counters on which they wait (futex). The process has no rights
+//! shared memory: inputs, outputs, output text, and two counters that they poll, then sleep on (futex). The process has no rights
 //! but to read the folders of its RTL (`confine`), and nothing of what it writes is trusted: values of ports are copied
 //! and cut to their width, everything else is a number with a range.
 //!
