@@ -258,7 +258,8 @@ impl PageCache {
         }
     }
 
-    /// The number of bytes to read ahead now, if a read-ahead is due.
+    /// The number of bytes to read ahead now, if a read-ahead is due. The caller begins it: reads of these bytes wait
+    /// until it is reported as [arrived](Self::arrived).
     pub(super) fn ahead(&mut self, object: ObjectId) -> Option<u64> {
         let reading = self.files.get_mut(&object)?;
         let is_far = reading.next + self.window / 2 >= reading.end;

@@ -323,7 +323,12 @@ impl Transfers {
                 self.page_cache.hold(object, &place, pending);
             }
         }
-        if let (Direction::Read, Some(bytes)) = (direction, self.page_cache.ahead(object)) {
+        // Asking is a promise to begin what is due, so a write does not ask.
+        let ahead = match direction {
+            Direction::Read => self.page_cache.ahead(object),
+            Direction::Write => None,
+        };
+        if let Some(bytes) = ahead {
             let work = HostWork::StorageRead { bytes, into: None };
             route.begin(work, Work::ReadAhead(object));
         }

@@ -1,6 +1,7 @@
 //! Cold data. Random reads: a read of bytes that are on their way with another page waits for it, and nothing else
-//! changes; on the functional card, where work of the host completes in any order. And cold data takes its time: one
-//! file and not another, and a hole only if a mapping asks for it.
+//! changes; on the functional card, where work of the host completes in any order. Write-back amid reads in order leaves
+//! none of them waiting. And cold data takes its time: one file and not another, and a hole only if a mapping asks for
+//! it.
 
 use std::path::Path;
 use tombolo::{
@@ -57,6 +58,49 @@ fn random_pages_of_a_cold_file_come_with_what_lies_around_them() {
     assert!(alone != table(), "nothing was updated");
     for seed in [None, Some(1), Some(2), Some(3)] {
         assert!(update(2 << 20, seed) == alone, "another table: {seed:?}");
+    }
+}
+
+/// Copies a cold file onto itself on a card with little memory: pages are written back while others are read in order,
+/// several at a time. Returns the pages that were evicted.
+fn copy_in_place(path: &Path, seed: Option<u64>) -> u64 {
+    let page_size = PageSize::from_bytes(64 << 10).unwrap();
+    let owner = OwnerOptions {
+        page_size: Some(page_size),
+        file_state: FileState::Cold,
+        host_read_ahead_bytes: 128 << 10,
+        ..OwnerOptions::default()
+    };
+    let config = FunctionalConfig {
+        channel_bytes: 1 << 20,
+        seed,
+        ..FunctionalConfig::default()
+    };
+    let card = Card::new(Box::new(FunctionalCard::new(config)), owner).unwrap();
+    let space = card.create_space().unwrap();
+    let options = MapOptions::read_write().page_size(page_size);
+    let mapping = space.map_file(path, options).unwrap();
+    let kernel = simcard::home().join("kernels/copy");
+    let slot = card.load(SlotId(0), &kernel, &space).unwrap();
+    slot.set_pointer("input", mapping.address()).unwrap();
+    slot.set_pointer("output", mapping.address()).unwrap();
+    slot.set("bytes", mapping.bytes()).unwrap();
+    slot.start().unwrap();
+    slot.wait(None, |_| Continue::Yes).unwrap();
+    mapping.unmap().unwrap();
+    card.report().unwrap().paging.evictions
+}
+
+#[test]
+fn write_back_leaves_no_read_in_order_waiting() {
+    let folder = tempfile::TempDir::new().unwrap();
+    let path = folder.path().join("table");
+    let content: Vec<u8> = table().repeat(4);
+    for seed in [None, Some(1), Some(2), Some(3)] {
+        std::fs::write(&path, &content).unwrap();
+        let evictions = copy_in_place(&path, seed);
+        assert!(evictions > 0);
+        assert!(std::fs::read(&path).unwrap() == content, "{seed:?}");
     }
 }
 
