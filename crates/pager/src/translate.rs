@@ -72,17 +72,22 @@ impl Translation<'_> {
         };
         let size = page.size;
         let marks = waiter.writes() && !self.injected.is(Sabotage::ForgetAnsweredWrite);
+        let write = write && page.exclusive;
         let mut entry = PageEntry {
             frame,
             size,
             target,
             read,
-            write: write && page.exclusive,
+            write,
             accessed: waiter.access().is_some(),
-            dirty: marks,
+            // A page that is known to be dirty needs no mark by a later write, which without a walker were a fault.
+            dirty: marks || write && page.content.dirty,
         };
         match page.entry(asid, address).copied() {
-            Some(existing) if existing.write || !waiter.writes() => entry.write = existing.write,
+            Some(existing) if existing.write || !waiter.writes() => {
+                entry.write = existing.write;
+                entry.dirty &= existing.write;
+            }
             existing => {
                 if existing.is_some() {
                     self.pages.note_rewritten(key);

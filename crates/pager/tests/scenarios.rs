@@ -586,6 +586,33 @@ fn clean_pages_are_not_written() {
     assert_eq!(desk.pager.statistics().spaces.pages_written, 0);
 }
 
+/// Without a walker the mark of a first write costs a fault of its own, at each miss of the L1 TLB.
+#[test]
+fn a_reply_says_that_a_page_is_dirty_until_it_is_saved() {
+    let mut desk = Desk::new(4);
+    let file = desk.object(1, PAGE, FILE);
+    desk.map(0, 16, file, 1, true).unwrap();
+    desk.map(1, 99, file, 1, false).unwrap();
+    let is_dirty = |desk: &mut Desk, asid, page| match desk.fault(asid, page, false)[..] {
+        [Action::Command {
+            operation: Operation::FaultReply {
+                entry: Some(entry), ..
+            },
+            ..
+        }] => entry.dirty,
+        ref other => panic!("not a reply: {other:?}"),
+    };
+    desk.touch(0, 16, false);
+    desk.touch(1, 99, false);
+    assert!(!is_dirty(&mut desk, 0, 16), "nothing was written");
+    desk.touch(0, 16, true);
+    assert!(is_dirty(&mut desk, 0, 16));
+    assert!(!is_dirty(&mut desk, 1, 99), "a space that may not write");
+    let sync = desk.sync(16);
+    desk.serve(sync);
+    assert!(!is_dirty(&mut desk, 0, 16), "the next write is to be seen");
+}
+
 #[test]
 fn a_full_disk_loses_nothing() {
     let mut desk = Desk::new(1);
