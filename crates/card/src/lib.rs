@@ -43,7 +43,7 @@ use memory::HostMemory;
 use schedule::SlotSchedule;
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
-use units::{Asid, HostAddr, Picoseconds};
+use units::{Asid, HostAddr, Picoseconds, ServiceEvents};
 
 /// Host work that costs time, concurrent with the card.
 ///
@@ -51,14 +51,14 @@ use units::{Asid, HostAddr, Picoseconds};
 /// because real work takes real time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum HostWork {
-    /// One thread of the host handles this many faults or completions.
-    ServeEvents(u32),
+    /// One thread of the host handles these faults and completions.
+    ServeEvents(ServiceEvents),
     /// Another thread, of an application, handles faults or completions.
     ServeEventsOf {
         /// Number of the thread, from 1.
         thread: u8,
-        /// Number of faults or completions.
-        events: u32,
+        /// Faults and completions.
+        events: ServiceEvents,
     },
     /// The same thread is busy for this duration.
     Serve(Picoseconds),

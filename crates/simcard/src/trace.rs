@@ -565,9 +565,11 @@ impl HostTrace {
     pub(crate) fn host_work(&mut self, now: Picoseconds, ends: Picoseconds, work: HostWork) {
         let mut read_into = None;
         let (track, name, key, count) = match work {
-            HostWork::ServeEvents(events) => ("fault service", "serve", "events", events.into()),
+            HostWork::ServeEvents(events) => {
+                ("fault service", "serve", "events", events.total().into())
+            }
             HostWork::ServeEventsOf { events, .. } => {
-                ("fault service", "serve", "events", events.into())
+                ("fault service", "serve", "events", events.total().into())
             }
             HostWork::Serve(span) => ("fault service", "protect", "ps", span.get()),
             HostWork::PageCacheCopy { bytes, into } => {

@@ -6,15 +6,20 @@ mod model;
 pub use file::{HostFile, HostFileError, TrapFigures};
 pub use model::HostModel;
 
-use units::Picoseconds;
+use units::{Picoseconds, ServiceEvents};
 
 /// Host resources in virtual time. Each call books the resource and returns the time at which the work is complete.
 pub trait Host {
-    /// The service thread handles `events` faults or completions, starting when it is free.
-    fn serve_events(&mut self, now: Picoseconds, events: u32) -> Picoseconds;
+    /// The service thread handles a batch of events, starting when it is free.
+    fn serve_events(&mut self, now: Picoseconds, events: ServiceEvents) -> Picoseconds;
 
-    /// A service thread that belongs to one application handles `events`.
-    fn serve_events_of(&mut self, now: Picoseconds, thread: u8, events: u32) -> Picoseconds;
+    /// A service thread that belongs to one application handles a batch of events.
+    fn serve_events_of(
+        &mut self,
+        now: Picoseconds,
+        thread: u8,
+        events: ServiceEvents,
+    ) -> Picoseconds;
 
     /// The service thread is busy for `span`, starting when it is free.
     fn serve(&mut self, now: Picoseconds, span: Picoseconds) -> Picoseconds;

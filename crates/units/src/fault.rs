@@ -1,6 +1,7 @@
 //! Kernel accesses that wait for the host.
 
 use crate::{Asid, VirtAddr};
+use serde::{Deserialize, Serialize};
 
 /// Token of a parked burst. Opaque except to the shell.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
@@ -37,4 +38,25 @@ pub struct Fault {
     pub ahead: bool,
     /// Cause of the fault.
     pub cause: FaultCause,
+}
+
+/// Events that a service thread of the host handles in one batch, by what they cost.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ServiceEvents {
+    /// Number of faults: each is looked up and answered.
+    pub faults: u32,
+    /// Number of other events: completions of commands, ends of transfers, interrupts.
+    pub others: u32,
+}
+
+impl ServiceEvents {
+    /// A batch of faults only.
+    pub const fn faults(faults: u32) -> Self {
+        Self { faults, others: 0 }
+    }
+
+    /// Number of all events.
+    pub const fn total(self) -> u32 {
+        self.faults + self.others
+    }
 }

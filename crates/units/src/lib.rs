@@ -33,7 +33,7 @@ pub use address::{Asid, CardAddr, FrameNumber, HostAddr, VirtAddr};
 pub use advice::{Advice, AdviceError, Fetch, Pattern, Reuse};
 pub use command::{CommandId, CommandStatus, Operation};
 pub use description::{CardDescription, L1Reach};
-pub use fault::{Fault, FaultCause, FaultToken};
+pub use fault::{Fault, FaultCause, FaultToken, ServiceEvents};
 pub use host_access::HostAccess;
 pub use memories::{CardMemory, MemoryKind, UnknownMemory};
 pub use page::{PageEntry, PageNumber, TableGeometry, Target};

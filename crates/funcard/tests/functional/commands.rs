@@ -6,8 +6,8 @@ use card::event::Event;
 use card::{Card, CardError, HostWork, Simulation};
 use proptest::prelude::*;
 use units::{
-    Asid, CommandId, CommandStatus, FaultToken, HostAddr, Operation, PageSize, Picoseconds, Stripe,
-    TableGeometry, VirtAddr,
+    Asid, CommandId, CommandStatus, FaultToken, HostAddr, Operation, PageSize, Picoseconds,
+    ServiceEvents, Stripe, TableGeometry, VirtAddr,
 };
 
 fn copy_in(from: HostAddr, to: u64, bytes: u64) -> Operation {
@@ -283,7 +283,9 @@ fn waiting_ends_at_the_deadline_or_is_refused() {
     let deadline = Picoseconds::from_millis(3);
     assert!(bench.card.wait(Some(deadline)).unwrap().is_empty());
     assert_eq!(bench.card.now(), deadline);
-    let work = bench.card.host_work(HostWork::ServeEvents(1));
+    let work = bench
+        .card
+        .host_work(HostWork::ServeEvents(ServiceEvents::faults(1)));
     assert!(!bench.card.is_quiescent());
     assert_eq!(bench.card.wait(None).unwrap(), [Event::HostWorkDone(work)]);
     assert!(bench.card.now() > deadline);

@@ -11,7 +11,7 @@ use simcard::{ShellConfig, Translator};
 use std::collections::BTreeMap;
 use std::num::NonZeroU8;
 use std::path::{Path, PathBuf};
-use tombolo::{PageSize, Picoseconds, Preset, PresetError};
+use tombolo::{PageSize, Preset, PresetError};
 
 /// Why an experiment could not be read.
 #[derive(Debug, thiserror::Error)]
@@ -449,8 +449,6 @@ struct File {
     #[serde(default)]
     sizes: Vec<String>,
     known_differences: Vec<String>,
-    /// Host time in picoseconds to handle a TLB miss on a resident page; default: the platform's time for any event.
-    host_miss_ps: Option<u64>,
     /// Number of hot runs, for systems with more than one.
     #[serde(default)]
     runs: BTreeMap<String, NonZeroU8>,
@@ -492,7 +490,6 @@ pub struct Experiment {
     pub scale_log2: u8,
     /// Known differences from the paper's set-up.
     pub known_differences: Vec<String>,
-    pub(super) host_miss: Option<Picoseconds>,
     pub(super) claims: Option<TableClaims>,
     pub(super) fairness: Option<Statement<Vec<(String, f64)>>>,
     pub(super) mixed: Option<Statement<Vec<(String, String, f64)>>>,
@@ -574,7 +571,6 @@ impl Experiment {
             platform: file.platform,
             scale_log2: file.scale_log2,
             known_differences: file.known_differences,
-            host_miss: file.host_miss_ps.map(Picoseconds::new),
             claims: file.claims,
             differs: file.differs,
             only: Vec::new(),

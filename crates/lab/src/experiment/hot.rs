@@ -15,7 +15,7 @@ use simcard::{SimCard, SimOptions};
 use tombolo::Preset;
 use units::{
     Asid, CardAddr, CommandId, Fault, FrameNumber, L1Reach, Operation, PageEntry, PageNumber,
-    PageSize, Picoseconds, SlotId, Stripe, TableGeometry, Target, VirtAddr,
+    PageSize, Picoseconds, ServiceEvents, SlotId, Stripe, TableGeometry, Target, VirtAddr,
 };
 
 /// Distance of an application's input from the start of its part of card memory; the output follows at the next
@@ -76,8 +76,6 @@ pub(super) struct Setting<'a> {
     pub(super) run: Option<u8>,
     /// Runs differ in start times only.
     pub(super) first_places: bool,
-    /// Host time per TLB miss, if different from the platform's time per event.
-    pub(super) host_miss: Option<Picoseconds>,
 }
 
 /// Runs the applications of a cell concurrently.
@@ -94,7 +92,6 @@ pub(super) fn run(cell: &Cell<'_>, options: SimOptions) -> Result<Outcome, Failu
                 shift_rows: cell.shift_rows,
                 run,
                 first_places: cell.first_places,
-                host_miss: cell.host_miss,
             },
             options.clone(),
         )?;
@@ -154,7 +151,6 @@ struct Hot {
     /// Faults of each application that are queued for its service thread, and those in service.
     waiting: Vec<Vec<Fault>>,
     serving: Vec<Option<(WorkId, Vec<Fault>)>>,
-    host_miss: Option<Picoseconds>,
     replies: u32,
 }
 
@@ -184,7 +180,6 @@ impl Hot {
             starts: Vec::new(),
             waiting: vec![Vec::new(); usize::from(slots)],
             serving: vec![None; usize::from(slots)],
-            host_miss: setting.host_miss,
             replies: 0,
         };
         for (number, application) in (0..slots).zip(&setting.applications) {
@@ -370,10 +365,8 @@ impl Hot {
             for (waiting, serving) in self.waiting.iter_mut().zip(&mut self.serving) {
                 if serving.is_none() && !waiting.is_empty() {
                     let batch = std::mem::take(waiting);
-                    let work = match self.host_miss {
-                        Some(span) => HostWork::Serve(span * batch.len() as u64),
-                        None => HostWork::ServeEvents(batch.len() as u32),
-                    };
+                    let faults = ServiceEvents::faults(batch.len() as u32);
+                    let work = HostWork::ServeEvents(faults);
                     *serving = Some((self.driver.card.host_work(work), batch));
                 }
             }

@@ -6,7 +6,6 @@ use super::workload::Load;
 use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::path::Path;
-use tombolo::Picoseconds;
 
 /// The file of a refit.
 #[derive(Deserialize)]
@@ -17,7 +16,6 @@ pub(super) struct Refit {
     title: String,
     /// A platform's file, relative to the folder of experiments.
     platform: String,
-    host_miss_ps: u64,
     /// By workload: updates or lookups under way.
     under_way: BTreeMap<String, u64>,
     /// By workload: idle cycles after a row of targets or an image.
@@ -78,7 +76,6 @@ impl Refit {
         name.clone_into(&mut experiment.name);
         experiment.title = self.title;
         experiment.platform = folder.join(self.platform).display().to_string();
-        experiment.host_miss = Some(Picoseconds::new(self.host_miss_ps));
         Ok(experiment)
     }
 }
@@ -133,6 +130,7 @@ mod tests {
         }
         for key in [
             "service_event_ps",
+            "service_fault_ps",
             "copy_bytes_per_second",
             "storage_read_bytes_per_second",
             "storage_write_bytes_per_second",

@@ -3,7 +3,7 @@
 use super::description::{Data, APPLICATIONS};
 use super::workload::Seed;
 use super::{Experiment, Failure, Size, System, Temperature, Workload};
-use tombolo::{PageSize, Picoseconds, Preset};
+use tombolo::{PageSize, Preset};
 
 /// One system, workload, size and temperature.
 #[derive(Clone, Copy, Debug)]
@@ -25,8 +25,6 @@ pub struct Cell<'a> {
     pub runs: u8,
     /// With several runs: data is at the addresses of a single run, on a striped card on adjacent channels.
     pub first_places: bool,
-    /// For hot data: host time per TLB miss, if different from the platform's time per event.
-    pub host_miss: Option<Picoseconds>,
 }
 
 impl Cell<'_> {
@@ -131,7 +129,7 @@ impl Cell<'_> {
             Temperature::Hot => format!(
                 "{:?}",
                 (
-                    (load, data, self.host_miss, self.shift_rows),
+                    (load, data, self.shift_rows),
                     (self.runs, self.first_places)
                 )
             ),
@@ -193,7 +191,6 @@ impl Experiment {
                             shift_rows: 0,
                             runs: system.runs,
                             first_places: false,
-                            host_miss: self.host_miss,
                         };
                         if self.has(workload, &system.name, (temperature, size)) {
                             cells.push(cell);

@@ -261,6 +261,6 @@ mod tests {
             .lines()
             .find(|line| line.starts_with("gups,coyote-4k,hot,large"));
         let line = line.unwrap();
-        assert!(line.contains(",calibrated,host_miss_ps in "), "{line}");
+        assert!(line.contains(",calibrated,service_fault_ps in "), "{line}");
     }
 }

@@ -10,7 +10,7 @@ use super::hot::Hot;
 use super::lanes::Lanes;
 use super::memory::{Memories, ProgramAccess, RightsChange};
 use super::out_of_range::OutOfRange;
-use super::service::{Service, Thread};
+use super::service::Service;
 use super::shares::ServiceShare;
 use super::transfers::{HostPlace, Move, Part, Route, Transfers};
 use crate::kernels::Kernels;
@@ -442,8 +442,7 @@ impl Pump {
     fn serve_next(&mut self, kernels: &mut Kernels) {
         self.service.prioritize(kernels.priorities());
         for batch in self.service.begin() {
-            let count = batch.events.len() as u32;
-            let work = serving(batch.thread, count);
+            let work = batch.work();
             self.host_time
                 .begin(kernels.card(), work, Work::Service(batch));
         }
@@ -771,15 +770,4 @@ fn direct(files: &Files, io: IoId, transfer: &DirectTransfer) -> Result<(Part, H
     } = transfer;
     let part = Part::new(io, object, offset, bytes);
     Ok((part, files.direct_place(object, at)?))
-}
-
-/// The work of a thread that begins with this number of events.
-fn serving(thread: Thread, events: u32) -> HostWork {
-    match thread {
-        None => HostWork::ServeEvents(events),
-        Some(space) => HostWork::ServeEventsOf {
-            thread: 1 + space.get(),
-            events,
-        },
-    }
 }

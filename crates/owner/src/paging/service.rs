@@ -15,9 +15,10 @@ use super::faults::Faults;
 use super::pressure::{Flush, Pressure, StreamPlace};
 use super::shares::{ServiceShare, Shares};
 use card::event::Event;
+use card::HostWork;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::RangeInclusive;
-use units::{Asid, CommandId, Fault, FaultToken, Picoseconds, Priority};
+use units::{Asid, CommandId, Fault, FaultToken, Picoseconds, Priority, ServiceEvents};
 
 /// Maximum number of faults of one space in a batch: more than all requesters of a port report at once.
 const FAULTS_OF_A_SPACE: usize = 24;
@@ -61,6 +62,25 @@ pub(super) struct Batch {
     pub(super) thread: Thread,
     /// Events to process, in order.
     pub(super) events: Vec<Event>,
+}
+
+impl Batch {
+    /// The work of the thread that handles it.
+    pub(super) fn work(&self) -> HostWork {
+        let is_fault = |event: &&Event| matches!(event, Event::Fault(_));
+        let faults = self.events.iter().filter(is_fault).count();
+        let events = ServiceEvents {
+            faults: faults as u32,
+            others: (self.events.len() - faults) as u32,
+        };
+        match self.thread {
+            None => HostWork::ServeEvents(events),
+            Some(space) => HostWork::ServeEventsOf {
+                thread: 1 + space.get(),
+                events,
+            },
+        }
+    }
 }
 
 /// The service threads: which of them are busy, and their pending events.

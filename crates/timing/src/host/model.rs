@@ -3,7 +3,7 @@
 use super::Host;
 use crate::platform::HostFigures;
 use std::collections::BTreeMap;
-use units::Picoseconds;
+use units::{Picoseconds, ServiceEvents};
 
 /// Service threads (one, on most platforms, and one for each application that has its own), some copying
 /// threads, one storage device.
@@ -14,12 +14,12 @@ use units::Picoseconds;
 /// ```
 /// use tombolo_timing::host::{Host, HostModel};
 /// use tombolo_timing::platform::Platform;
-/// use units::Picoseconds;
+/// use units::{Picoseconds, ServiceEvents};
 ///
 /// let directory = concat!(env!("CARGO_MANIFEST_DIR"), "/../../platforms");
 /// let mut host = HostModel::new(Platform::named("f1", &[directory])?.host());
-/// let first = host.serve_events(Picoseconds::ZERO, 1);
-/// let second = host.serve_events(Picoseconds::ZERO, 1);
+/// let first = host.serve_events(Picoseconds::ZERO, ServiceEvents::faults(1));
+/// let second = host.serve_events(Picoseconds::ZERO, ServiceEvents::faults(1));
 /// assert_eq!(second, first * 2);
 /// # Ok::<(), tombolo_timing::platform::PlatformError>(())
 /// ```
@@ -75,13 +75,17 @@ impl HostModel {
 }
 
 impl Host for HostModel {
-    fn serve_events(&mut self, now: Picoseconds, events: u32) -> Picoseconds {
-        let span = self.figures.service_batch_ps + self.figures.service_event_ps * events.into();
-        self.serve(now, span)
+    fn serve_events(&mut self, now: Picoseconds, events: ServiceEvents) -> Picoseconds {
+        self.serve(now, self.figures.service_time(events))
     }
 
-    fn serve_events_of(&mut self, now: Picoseconds, thread: u8, events: u32) -> Picoseconds {
-        let span = self.figures.service_batch_ps + self.figures.service_event_ps * events.into();
+    fn serve_events_of(
+        &mut self,
+        now: Picoseconds,
+        thread: u8,
+        events: ServiceEvents,
+    ) -> Picoseconds {
+        let span = self.figures.service_time(events);
         self.service_busy += span;
         let free = self.threads_free.entry(thread).or_default();
         *free = now.max(*free) + span;

@@ -2,7 +2,7 @@
 
 use super::{broken, Broken};
 use serde::Deserialize;
-use units::Picoseconds;
+use units::{Picoseconds, ServiceEvents};
 
 /// Maximum banks of a channel.
 pub const MAX_BANKS: usize = 16;
@@ -191,6 +191,9 @@ pub struct HostFigures {
     pub service_batch_ps: Picoseconds,
     /// Service thread: cost of each event of a batch.
     pub service_event_ps: Picoseconds,
+    /// Service thread: cost of a fault, if it is not that of every event.
+    #[serde(default)]
+    pub service_fault_ps: Option<Picoseconds>,
     /// Number of service threads.
     #[serde(default = "one_thread")]
     pub service_threads: u32,
@@ -674,9 +677,20 @@ impl PcieFigures {
 }
 
 impl HostFigures {
+    /// Time that a service thread takes for a batch of events.
+    pub fn service_time(&self, events: ServiceEvents) -> Picoseconds {
+        let fault = self.service_fault_ps.unwrap_or(self.service_event_ps);
+        self.service_batch_ps
+            + fault * events.faults.into()
+            + self.service_event_ps * events.others.into()
+    }
+
     pub(super) fn check(&self) -> Result<(), Broken> {
         time("host.service_batch_ps", self.service_batch_ps)?;
         time("host.service_event_ps", self.service_event_ps)?;
+        if let Some(fault) = self.service_fault_ps {
+            time("host.service_fault_ps", fault)?;
+        }
         time("host.wake_ps", self.wake_ps)?;
         range(
             "host.service_threads",

@@ -3,7 +3,7 @@
 use crate::common::platform;
 use tombolo_timing::host::{Host, HostModel};
 use tombolo_timing::platform::HostFigures;
-use units::Picoseconds;
+use units::{Picoseconds, ServiceEvents};
 
 const MIB_2: u64 = 2 << 20;
 
@@ -15,15 +15,33 @@ fn f1() -> (HostFigures, HostModel) {
 #[test]
 fn one_thread_serves_events_one_after_another() {
     let (f, mut host) = f1();
-    let first = host.serve_events(Picoseconds::ZERO, 3);
+    let first = host.serve_events(Picoseconds::ZERO, ServiceEvents::faults(3));
     assert_eq!(first, f.service_batch_ps + f.service_event_ps * 3);
-    let second = host.serve_events(Picoseconds::new(1), 1);
+    let second = host.serve_events(Picoseconds::new(1), ServiceEvents::faults(1));
     assert_eq!(second, first + f.service_batch_ps + f.service_event_ps);
     let later = Picoseconds::from_millis(1);
-    assert_eq!(host.serve_events(later, 0), later + f.service_batch_ps);
+    assert_eq!(
+        host.serve_events(later, ServiceEvents::default()),
+        later + f.service_batch_ps
+    );
     assert_eq!(
         host.busy().0,
         f.service_batch_ps * 3 + f.service_event_ps * 4
+    );
+}
+
+#[test]
+fn a_fault_may_cost_more_than_a_completion() {
+    let (mut f, _) = f1();
+    f.service_fault_ps = Some(f.service_event_ps * 3);
+    let mut host = HostModel::new(&f);
+    let events = ServiceEvents {
+        faults: 2,
+        others: 5,
+    };
+    assert_eq!(
+        host.serve_events_of(Picoseconds::ZERO, 1, events),
+        f.service_batch_ps + f.service_event_ps * (2 * 3 + 5)
     );
 }
 

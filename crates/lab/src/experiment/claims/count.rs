@@ -20,8 +20,6 @@ pub struct Value<'a> {
     pub ours: Option<f64>,
     /// ValueState of the value; calibrated if one of the columns is.
     pub state: ValueState<'a>,
-    /// Whether it depends on a constant that does not hold at all temperatures.
-    pub stands: bool,
     /// Known reasons for a deviation.
     pub reasons: Vec<&'a str>,
     /// Inputs of the simulation by workload, which identify equal values.
@@ -68,7 +66,6 @@ impl<'a> Value<'a> {
             paper: vec![paper],
             ours: (whole && !logs.is_empty()).then_some(mean),
             state: claims.state(place),
-            stands: claims.stands(place),
             reasons,
             simulated,
         })
@@ -92,7 +89,6 @@ impl<'a> Value<'a> {
         }
         self.columns.extend(other.columns);
         self.paper.extend(other.paper);
-        self.stands |= other.stands;
         self.reasons.extend(other.reasons);
         self.reasons.sort_unstable();
         self.reasons.dedup();
@@ -140,8 +136,6 @@ pub struct Count<'a> {
     pub own: Share,
     /// The same, for the other systems.
     pub rivals: Share,
-    /// The same, without values that depend on a constant that does not hold at all temperatures.
-    pub without_standing: Share,
     /// Values that a constant was fitted to and that are within the bound.
     pub fitted: Share,
     /// Published values that a constant was fitted to, and others of the same simulation.
@@ -233,7 +227,6 @@ impl<'a> Count<'a> {
             predicted: Share::default(),
             own: Share::default(),
             rivals: Share::default(),
-            without_standing: Share::default(),
             fitted: Share::default(),
             calibrated,
             apart,
@@ -258,9 +251,6 @@ impl<'a> Count<'a> {
             match value.system == claims.own_system() {
                 true => count.own.add(within),
                 false => count.rivals.add(within),
-            }
-            if !value.stands {
-                count.without_standing.add(within);
             }
         }
         for ranking in &count.rankings {
@@ -367,8 +357,6 @@ mod tests {
         let off = counted(&experiment, |cell| if free(cell) { 2.0 } else { 1.0 });
         assert_eq!(off.predicted.holds, all.predicted.holds - 1);
         assert_eq!(off.predicted.of, all.predicted.of);
-        // It depends on `host_miss_ps`.
-        assert_eq!(off.without_standing, all.without_standing);
     }
 
     /// Compares the paper's mean with ours: one deviating stream shifts a mean without necessarily missing the bound.

@@ -88,9 +88,6 @@ pub struct Constant {
     /// Derivation from the published values.
     pub how: String,
     fitted_to: Vec<Cells>,
-    /// Cells that depend on a constant that does not hold at all temperatures.
-    #[serde(default)]
-    stand_on_it: Vec<Cells>,
 }
 
 /// Values that are excluded from comparison with predictions.
@@ -210,9 +207,8 @@ impl TableClaims {
     fn check_states(&self) -> Result<(), String> {
         let constants = self.0.constant.iter();
         let fitted = constants.clone().flat_map(|one| &one.fitted_to);
-        let standing = constants.clone().flat_map(|one| &one.stand_on_it);
         let apart = self.0.apart.iter().flat_map(|one| &one.cells);
-        for cells in fitted.clone().chain(standing).chain(apart.clone()) {
+        for cells in fitted.clone().chain(apart.clone()) {
             let row = self.0.row.iter().find(|row| row.name == cells.row);
             let values = row.and_then(|row| row.published.get(&cells.system));
             let known = |column: &String| values.is_some_and(|values| values.contains_key(column));
@@ -350,12 +346,6 @@ impl TableClaims {
             Some(one) => ValueState::NotComparable(&one.sentence),
             None => ValueState::Predicted,
         }
-    }
-
-    /// Whether a value depends on a constant that does not hold at all temperatures.
-    fn stands(&self, at: (&str, &str, &str)) -> bool {
-        let mut constants = self.0.constant.iter();
-        constants.any(|one| any(&one.stand_on_it, at))
     }
 }
 

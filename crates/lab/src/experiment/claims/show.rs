@@ -66,13 +66,11 @@ impl Count<'_> {
     fn summary(&self) -> String {
         format!(
             "predicted values within the bound: {}; FSRF’s own: {}; the others’: {}; \
-             without those that stand on a constant of one temperature: {}; \
              never counted: {} calibrated, {} not comparable; not run: {} of {} printed; \
              systems in the paper’s order: {} rows and columns",
             of(self.predicted),
             of(self.own),
             of(self.rivals),
-            of(self.without_standing),
             self.calibrated,
             self.apart,
             self.printed.1,

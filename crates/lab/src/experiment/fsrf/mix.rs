@@ -4,7 +4,7 @@
 use crate::experiment::hot::{together, HotApplication, Setting};
 use crate::experiment::{Experiment, Failure, Outcome, Size, System, Workload};
 use simcard::SimOptions;
-use tombolo::{Picoseconds, Preset};
+use tombolo::Preset;
 
 /// Applications of the mix: the paper's as far as available, with `gups` for PGRNK, and `sha` (Verilog) for the paper's
 /// SHA of HLS.
@@ -22,7 +22,6 @@ pub struct Mix<'a> {
     workloads: Vec<&'a Workload>,
     /// The application that determines FSRF's TLB configuration: the same card is used for each alone and for all.
     decides: &'a Workload,
-    host_miss: Option<Picoseconds>,
 }
 
 impl<'a> Mix<'a> {
@@ -45,7 +44,6 @@ impl<'a> Mix<'a> {
                 system,
                 workloads,
                 decides,
-                host_miss: experiment.host_miss,
             })
         };
         systems.flat_map(of).collect()
@@ -95,10 +93,7 @@ impl<'a> Mix<'a> {
             .iter()
             .map(|one| (one.workload.load, one.data))
             .collect();
-        Ok(format!(
-            "{:?}",
-            (self.preset(), data, self.host_miss, ROUNDS)
-        ))
+        Ok(format!("{:?}", (self.preset(), data, ROUNDS)))
     }
 
     /// Throughputs in the order of the applications.
@@ -109,7 +104,6 @@ impl<'a> Mix<'a> {
             shift_rows: 0,
             run: None,
             first_places: false,
-            host_miss: self.host_miss,
         };
         together(&setting, options, ROUNDS)
     }
