@@ -6,13 +6,14 @@ rtl/lib/tmb_one_hot_index.sv
 rtl/lib/tmb_round_robin_arbiter.sv
 rtl/lib/tmb_ring_flags.sv
 rtl/lib/tmb_ram_1r1w.sv
+rtl/schedule/tmb_schedule_pkg.sv
+rtl/schedule/tmb_schedule_levels.sv
 rtl/translate/tmb_translate_pkg.sv
 rtl/translate/tmb_park.sv
 rtl/translate/tmb_l1_tlb.sv
 rtl/translate/tmb_translate_segment.sv
 rtl/translate/tmb_translate_lane.sv
 rtl/fabric/tmb_fabric_pkg.sv
-rtl/schedule/tmb_schedule_pkg.sv
 rtl/schedule/tmb_arbiter_dma_first.sv
 rtl/schedule/tmb_weighted_arbiter.sv
 rtl/schedule/tmb_arbiter.sv

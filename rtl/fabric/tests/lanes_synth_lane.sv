@@ -3,7 +3,8 @@
 // SPDX-License-Identifier: Apache-2.0
 //
 // One address lane with FlexiMem's TLB, eight entries and fully associative, to see what it costs by the
-// number of its requesters (tools/synthesis). The ports are those of tmb_translate_lane.
+// number of its requesters (tools/synthesis). One slot without levels, so the ports are those of
+// tmb_translate_lane with one entry for its only slot.
 
 module lanes_synth_lane import tmb_pkg::*; import tmb_translate_pkg::*; #(
   parameter int unsigned NumRequesters = 32
@@ -15,9 +16,9 @@ module lanes_synth_lane import tmb_pkg::*; import tmb_translate_pkg::*; #(
   input  lookup_t lookup_i [NumRequesters],
   output logic    result_valid_o [NumRequesters],
   output result_t result_o,
-  output logic         miss_valid_o,
-  input  logic         miss_ready_i,
-  output miss_t        miss_o,
+  output logic         miss_valid_o [1],
+  input  logic         miss_ready_i [1],
+  output miss_t        miss_o [1],
   input  logic         walk_valid_i,
   output logic         walk_ready_o,
   input  walk_result_t walk_i,
@@ -41,6 +42,10 @@ module lanes_synth_lane import tmb_pkg::*; import tmb_translate_pkg::*; #(
 
   tmb_translate_lane #(
     .Cfg(single_slot_lane(NumRequesters, L1))
-  ) u_lane (.*);
+  ) u_lane (
+    .managed_i(1'b0),
+    .level_i('{default: '0}),
+    .*
+  );
 
 endmodule
