@@ -12,6 +12,7 @@ import cocotb
 import pytest
 from adjacency import graphs
 from against_networkx import graph_of, judge, real, reference_wrong
+from cocotb.utils import get_sim_time
 from kernel_bench import KernelBench
 
 TOP = (1 << 32) - 1
@@ -21,7 +22,7 @@ def words(values):
     return b"".join(value.to_bytes(4, "little") for value in values)
 
 
-async def run_and_compare(bench, records, graph, under_way=0):
+async def run_and_compare(bench, records, graph, under_way=0, pause=0):
     """One run, against the exact model, and no byte beside the report is written."""
     at = bench.places(4 * len(records) + 64, 4 * len(graph) + 64, 64)
     expected = bytearray(bench.memory[:])
@@ -31,7 +32,7 @@ async def run_and_compare(bench, records, graph, under_way=0):
     report = adjacency.count(records, graph)
     expected[at[2] : at[2] + 64] = report.bytes()
     await bench.run(records=at[0], graph=at[1], output=at[2], record_words=len(records), graph_words=len(graph),
-                    under_way=under_way)
+                    under_way=under_way, pause=pause)
     bench.expect(expected)
     return report
 
@@ -59,7 +60,8 @@ def any_case(random, most):
 
 async def cases(bench, count, most):
     for _ in range(count):
-        await run_and_compare(bench, *any_case(bench.random, most), under_way=bench.random.choice([0, 1, 2, 16]))
+        await run_and_compare(bench, *any_case(bench.random, most), under_way=bench.random.choice([0, 1, 2, 16]),
+                              pause=bench.random.choice([0, 0, 1, 42]))
 
 
 def lists_of(length, lane):
@@ -113,6 +115,21 @@ async def lists_of_any_length(dut):
     length = adjacency.LONGEST + 5
     report = await run_and_compare(bench, [length, *range(10, 10 + length), 2, 0, 3], [2, 3, 4, 1, 0])
     assert (report.skipped, report.edges, report.vertices) == (5, adjacency.LONGEST + 2, 2)
+
+
+@cocotb.test()
+async def a_pause_follows_each_neighbour(dut):
+    """With one looked up at a time, each of 40 takes so much longer."""
+    bench = KernelBench(dut, seed=7)
+    await bench.reset()
+    records, graph = [41, *range(0, 82, 2)], [0, 1] * 50
+    taken = []
+    for pause in (0, 42):
+        began = get_sim_time("ns")
+        await run_and_compare(bench, records, graph, under_way=1, pause=pause)
+        taken.append(get_sim_time("ns") - began)
+    cycles = (taken[1] - taken[0]) / 4
+    assert abs(cycles - 40 * 42) <= 84, taken
 
 
 @cocotb.test()

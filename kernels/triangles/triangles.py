@@ -39,7 +39,7 @@ def triangles(card: tombolo.Card, graph: adjacency.Adjacency) -> adjacency.Repor
     with card.create_space() as space:
         slot = card.load(Path(__file__).resolve().parent, space)
         slot.run(records=graph.words, graph=graph.words, output=output, record_words=len(graph.words),
-                 graph_words=len(graph.words), under_way=0)
+                 graph_words=len(graph.words), under_way=0, pause=0)
     report = adjacency.Report.read(output.tobytes())
     found = (report.vertices, report.edges, report.outside, report.skipped)
     if found != (len(graph.places), graph.edges, 0, 0):

@@ -17,7 +17,7 @@
 // Visits    neighbours looked up at once, a power of two
 //
 // Throughput: a neighbour takes seven cycles and one for each number merged, or what memory answers, with up to Visits
-// first rows under way. Latency: of each vertex that of its list and of a neighbour. Back-pressure: triangles_fetch reserves room.
+// first rows under way; none is requested in the `pause` cycles after a neighbour is merged. Latency: of each vertex that of its list and of a neighbour. Back-pressure: triangles_fetch reserves room.
 // No deadlock: a lookup waits for rows that are under way or have room reserved.
 // Register map: kernel.toml. Control: ap_ctrl_hs.
 
@@ -39,6 +39,7 @@ module triangles #(
 
   // The arguments of kernel.toml; in a packed struct the highest offset comes first.
   typedef struct packed {
+    logic [63:0] pause;         // 0x40
     logic [63:0] under_way;     // 0x38
     logic [63:0] graph_words;   // 0x30
     logic [63:0] record_words;  // 0x28
@@ -221,13 +222,15 @@ module triangles #(
   logic [31:0] neighbour_q;
   logic inside_q, looks, skips, visit_ready, visit_valid, merge_ready, merged, hit;
   visits_t under_way_q, limit_q;
+  logic [7:0] pause_q;
   index_t visit_next, queued_entry;
   logic [31:0] queued_at;
 
   assign visit_next = visit_q + index_t'(1);
   assign looks = step_q == StepVisit && visit_next < length_q;
   assign visits_end = !looks && under_way_q == '0;
-  assign first_ask = looks && look_q == LookAsk && inside_q && under_way_q < limit_q && visit_ready;
+  assign first_ask = looks && look_q == LookAsk && inside_q && under_way_q < limit_q && visit_ready &&
+                     pause_q == '0;
   assign first_at = arguments.graph_at[63:6] + 58'(neighbour_q[31:4]);
   assign skips = looks && look_q == LookAsk && !inside_q;
 
@@ -235,7 +238,10 @@ module triangles #(
     if (!ap_rst_n) begin
       look_q <= LookRead;
       under_way_q <= '0;
+      pause_q <= '0;
     end else begin
+      if (merged) pause_q <= arguments.pause[7:0];
+      else if (pause_q != '0) pause_q <= pause_q - 8'd1;
       if (!looks || first_asked || skips) look_q <= LookRead;
       else if (look_q == LookRead) look_q <= LookTake;
       else look_q <= LookAsk;
@@ -344,6 +350,6 @@ module triangles #(
   // The shell reports failed accesses to the host. No entry behind the last is used.
   logic unused_ok;
   assign unused_ok = &{1'b0, m_axi_gmem0_rresp, m_axi_gmem0_rlast, m_axi_gmem1_bresp, arguments.records_at[5:0],
-                       arguments.graph_at[5:0], merge_at[IndexWidth-1]};
+                       arguments.graph_at[5:0], arguments.pause[63:8], merge_at[IndexWidth-1]};
 
 endmodule

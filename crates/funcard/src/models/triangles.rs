@@ -14,6 +14,7 @@ pub(super) const MODEL: KernelModel = KernelModel {
         ("record_words", 8),
         ("graph_words", 8),
         ("under_way", 8),
+        ("pause", 8),
     ],
     ports: 2,
     create: || Box::<Triangles>::default(),

@@ -359,6 +359,7 @@ proptest! {
             ("record_words", number(records.len() as u64)),
             ("graph_words", number(graph.len() as u64)),
             ("under_way", number(under_way)),
+            ("pause", number(0)),
         ];
         prop_assert!(run("triangles", order, before, &arguments) == expected);
     }

@@ -242,7 +242,8 @@ struct WorkloadText {
     /// Outstanding updates or lookups, for a workload with random updates or triangle counting; default: the kernel's
     /// maximum.
     under_way: Option<u64>,
-    /// Idle cycles after each row of targets, for sequence alignment, or after each image, for inference.
+    /// Idle cycles after each row of targets, for sequence alignment, after each image, for inference, or after each
+    /// lookup, for triangle counting.
     pause: Option<u64>,
     small: Data,
     large: Data,
@@ -258,7 +259,9 @@ impl TryFrom<WorkloadText> for Workload {
             (Some(Load::Random), true, None) => Load::RandomWrites,
             (Some(_), true, _) => return Err("`write` is for random accesses only".to_owned()),
             (Some(Load::Updates { .. }), false, Some(under_way)) => Load::Updates { under_way },
-            (Some(Load::Triangles { .. }), false, Some(under_way)) => Load::Triangles { under_way },
+            (Some(Load::Triangles { pause, .. }), false, Some(under_way)) => {
+                Load::Triangles { under_way, pause }
+            }
             (Some(_), false, Some(_)) => {
                 return Err("`under_way` is for updates and triangles only".to_owned())
             }
@@ -266,9 +269,14 @@ impl TryFrom<WorkloadText> for Workload {
         };
         match (&mut load, text.pause) {
             (_, None) => {}
-            (Load::Pairs { pause } | Load::Images { pause }, Some(given)) => *pause = given,
+            (
+                Load::Pairs { pause } | Load::Images { pause } | Load::Triangles { pause, .. },
+                Some(given),
+            ) => *pause = given,
             (_, Some(_)) => {
-                return Err("`pause` is for sequence alignment and inference only".to_owned())
+                return Err(
+                    "`pause` is for sequence alignment, inference and triangles only".to_owned(),
+                )
             }
         }
         let all = [

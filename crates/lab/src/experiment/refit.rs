@@ -18,7 +18,7 @@ pub(super) struct Refit {
     platform: String,
     /// By workload: updates or lookups under way.
     under_way: BTreeMap<String, u64>,
-    /// By workload: idle cycles after a row of targets or an image.
+    /// By workload: idle cycles after a row of targets, an image or a lookup.
     pause: BTreeMap<String, u64>,
     /// Replaces the constants of the table's claims.
     constant: Vec<Constant>,
@@ -60,14 +60,16 @@ impl Refit {
                 let mut workloads = experiment.workloads.iter_mut();
                 let found = workloads.find(|one| one.name == workload);
                 let old = match found.map(|one| &mut one.load) {
-                    Some(Load::Updates { under_way } | Load::Triangles { under_way })
+                    Some(Load::Updates { under_way } | Load::Triangles { under_way, .. })
                         if constant == "under_way" =>
                     {
                         under_way
                     }
-                    Some(Load::Pairs { pause } | Load::Images { pause }) if constant == "pause" => {
-                        pause
-                    }
+                    Some(
+                        Load::Pairs { pause }
+                        | Load::Images { pause }
+                        | Load::Triangles { pause, .. },
+                    ) if constant == "pause" => pause,
                     _ => return Err(rule(format!("no workload `{workload}` with `{constant}`"))),
                 };
                 *old = value;

@@ -32,6 +32,8 @@ pub(crate) enum Load {
     Triangles {
         /// Outstanding lookups; 0: the kernel's maximum.
         under_way: u64,
+        /// Idle cycles after each lookup.
+        pause: u64,
     },
     /// Reads the same targets for each query, and writes a byte per pair: `nw_pairs`.
     Pairs {
@@ -114,7 +116,10 @@ impl Load {
             "flow" => Self::Frames,
             "hll" => Self::Sketch,
             "pgrnk" => Self::Ranks,
-            "triangles" => Self::Triangles { under_way: 0 },
+            "triangles" => Self::Triangles {
+                under_way: 0,
+                pause: 0,
+            },
             "nw_pairs" => Self::Pairs { pause: 0 },
             "dnn" => Self::Images { pause: 0 },
             _ => return None,
@@ -281,7 +286,7 @@ impl Load {
                     ("under_way", number(under_way)),
                 ];
             }
-            Self::Triangles { under_way } => {
+            Self::Triangles { under_way, pause } => {
                 let Ok(sizes) = triangles::TriangleSizes::of(data, accessed) else {
                     return Vec::new();
                 };
@@ -294,6 +299,7 @@ impl Load {
                     ("record_words", number(words)),
                     ("graph_words", number(image.graph_words)),
                     ("under_way", number(under_way)),
+                    ("pause", number(pause)),
                 ];
             }
             Self::Pairs { pause } => {
