@@ -134,6 +134,29 @@ impl HostMemory {
         })
     }
 
+    /// Cuts the memory off from other mappings of it: from now on they and it are different memory, and its content is
+    /// lost. Accesses under way go to one or the other.
+    ///
+    /// # Errors
+    /// Errors of `mmap`; nothing has changed then.
+    pub fn cut_off(&self) -> io::Result<()> {
+        // SAFETY: replaces this mapping at once by one of the same size and rights, which ends with `self` too.
+        let start = unsafe {
+            libc::mmap(
+                self.start.as_ptr().cast(),
+                self.bytes,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | libc::MAP_FIXED,
+                -1,
+                0,
+            )
+        };
+        match start {
+            libc::MAP_FAILED => Err(io::Error::last_os_error()),
+            _ => Ok(()),
+        }
+    }
+
     /// Whether the size of a file is sealed, so that it can never shrink. An access to memory of another file ends the
     /// process once the file has been truncated below it.
     ///
@@ -330,7 +353,7 @@ fn map_anonymous(bytes: usize, flags: libc::c_int) -> io::Result<NonNull<u8>> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::os::fd::AsFd;
+    use std::os::fd::{AsFd, FromRawFd};
     use std::os::unix::fs::FileExt;
 
     #[test]
@@ -365,6 +388,26 @@ mod tests {
             assert!(HostMemory::of_file_at(file.as_fd(), offset, bytes).is_err());
         }
         assert!(!HostMemory::is_sealed(file.as_fd()).unwrap());
+    }
+
+    #[test]
+    fn memory_that_was_cut_off_changes_nothing_for_others() {
+        // SAFETY: a name that ends with 0; the new descriptor has no other owner.
+        let file = unsafe {
+            let descriptor = libc::memfd_create(c"test".as_ptr(), libc::MFD_CLOEXEC);
+            std::fs::File::from_raw_fd(descriptor)
+        };
+        file.set_len(8192).unwrap();
+        let [one, other] = [(); 2].map(|()| HostMemory::of_file(file.as_fd(), 8192).unwrap());
+        one.write(4090, &[7; 12]).unwrap();
+        one.cut_off().unwrap();
+        one.write(4096, &[9; 12]).unwrap();
+        let mut bytes = [0; 12];
+        other.read(4090, &mut bytes).unwrap();
+        assert_eq!(bytes, [7; 12]);
+        drop(one);
+        other.read(4090, &mut bytes).unwrap();
+        assert_eq!(bytes, [7; 12]);
     }
 
     #[test]

@@ -166,6 +166,7 @@ impl Connection {
         let (replies, table) = (outgoing.clone(), self.table.clone());
         let asks = self.peer.user;
         Guest {
+            process: self.peer.process,
             replies: Arc::new(move |ticket, reply| replies.give(ticket, reply)),
             complete: Arc::new(move |status| table.complete(status, asks)),
             tenant: self.tenant.as_ref().map(|entry| entry.tenant().clone()),
@@ -240,7 +241,10 @@ impl Connection {
             match frame.kind {
                 Kind::Request => {
                     let message: Message = decode(&frame.body).map_err(Broken::Request)?;
-                    let counts = self.tenant.as_ref().map(UnderWay::begin).transpose();
+                    // A thread at a page of its memory cannot be refused: the access would fail.
+                    let tenant = self.tenant.as_ref();
+                    let tenant = tenant.filter(|_| !matches!(message, Message::ServeTrap(_)));
+                    let counts = tenant.map(UnderWay::begin).transpose();
                     let (counts, refused) = match counts {
                         Ok(counts) => (counts, None),
                         Err(error) => (None, Some(error)),

@@ -17,8 +17,8 @@ use tombolo::{Card, Continue, MapOptions};
 use units::{PageSize, Picoseconds, SlotId, VirtAddr};
 use wire::{
     encode, receive, send, ByteRange, Frame, Hello, Kind, LoadFolder, LoadId, MapDescriptor,
-    MappingId, Message, PacketPart, PortOf, ShareDescriptor, Side, Signal, SpaceId, StreamHandle,
-    Taken, Version,
+    MappingId, Message, PacketPart, PortOf, ShareDescriptor, ShareTrapped, Side, Signal, SpaceId,
+    StreamHandle, Taken, Version,
 };
 
 const MESSAGES: u64 = 12_000;
@@ -115,6 +115,27 @@ fn corpus(random: &mut Random, newest: u64) -> Vec<Message> {
             bytes: random.below(64) << 12,
             page: PageSize::KIB_4,
             direct: random.below(4) == 0,
+        }
+        .into(),
+        ShareTrapped {
+            space,
+            address: VirtAddr::new(random.below(1 << 30) << 12).unwrap(),
+            parts: vec![
+                wire::TrappedPart {
+                    bytes: random.below(64) << 12,
+                    page: PageSize::KIB_4,
+                };
+                random.below(3) as usize
+            ],
+            block: random.below(4),
+            pieces: random.below(2) == 0,
+            orders: random.below(2) == 0,
+        }
+        .into(),
+        wire::ServeTrap {
+            block: random.below(4),
+            offset: random.below(1 << 18),
+            write: random.below(2) == 0,
         }
         .into(),
         wire::Take {
@@ -349,6 +370,8 @@ fn one_connection(
         }
     });
     let (mut sent, mut ended) = (0, false);
+    // Sockets for orders that nobody follows.
+    let mut silent = Vec::new();
     let mut ticket = 0;
     // Something that the others may name.
     let space = wire::CreateSpace {
@@ -369,11 +392,30 @@ fn one_connection(
             0 => random.below(5) as usize,
             _ => wanted,
         };
-        for _ in 0..descriptors {
+        for number in 0..descriptors {
+            if matches!(message, Message::ShareTrapped(_)) && number > 0 {
+                let (program, orders) = wire::order_sockets().unwrap();
+                match random.below(8) {
+                    0 => silent.push(program),
+                    1 => wire::acknowledge(
+                        &program,
+                        wire::Acknowledgement {
+                            number: 1,
+                            error: 5,
+                        },
+                    )
+                    .unwrap(),
+                    _ => {}
+                }
+                frame.descriptors.push(orders);
+                continue;
+            }
             let file = match (&message, random.below(8)) {
                 (_, 0) => File::open("/dev/null"),
                 (_, 1) => File::open(served.path("bystander")),
-                (Message::ShareDescriptor(_), 2..=6) => Ok(sealed(random.below(1 << 18))),
+                (Message::ShareDescriptor(_) | Message::ShareTrapped(_), 2..=6) => {
+                    Ok(sealed(random.below(1 << 18)))
+                }
                 (Message::LoadFolder(_), 2..=4) => File::open(kernel("gups")),
                 (Message::LoadFolder(_), _) => File::open(kernel("copy")),
                 _ => File::options()

@@ -101,17 +101,6 @@ fn kernels_use_memory_where_it_is() {
 }
 
 #[test]
-fn traps_are_refused_by_name() {
-    let _alone = alone();
-    let served = Served::new();
-    let card = served.open();
-    let space = card.create_space().unwrap();
-    let refused = space.alloc(4096).unwrap_err();
-    assert!(matches!(refused, Error::NotCarried { .. }), "{refused}");
-    assert!(space.alloc_untrapped(0, PageSize::KIB_4).is_err());
-}
-
-#[test]
 fn two_clients_have_the_same_addresses_and_not_the_same_bytes() {
     let _alone = alone();
     let served = Served::new();

@@ -111,6 +111,7 @@ impl Requests {
 
             Any::Share(it, to) => to.give(self.memory.share(client, it).await),
             Any::Take(it, to) => to.give(self.memory.take_shared(client, it).await),
+            Any::ServeTrap(it, to) => to.give(self.memory.serve_trap(client, it).await),
             Any::Free(it, to) => to.give(self.memory.free(client, it.mapping).await),
 
             Any::Load(it, to) => to.give(self.slots.load(client, it, &harmless).await),

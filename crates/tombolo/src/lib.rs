@@ -35,6 +35,7 @@ mod participant;
 mod preset;
 mod range;
 mod registers;
+mod rights;
 mod served;
 pub mod serving;
 mod shared;

@@ -7,7 +7,7 @@ use crate::participant;
 use crate::served::Served;
 use error::Error;
 use owner::answer::{answer, Awaited, Found};
-use owner::message::{AnyRequest, Ask, ClientId, Close, ReplyTo};
+use owner::message::{AnyRequest, Ask, ClientId, Close, NewMapping, ReplyTo, Share};
 use owner::{OwnerThread, TicketId};
 use std::fmt;
 use std::io::Write;
@@ -166,9 +166,28 @@ impl Link {
     /// The trap queue for a block of `bytes` shared with this card.
     ///
     /// # Errors
-    /// [`Error::NotCarried`]; as [`TrapQueue::open`].
+    /// As [`TrapQueue::open`]; the connection to a daemon has ended.
     pub(crate) fn trap_queue(&self, bytes: usize) -> Result<Arc<TrapQueue>, Error> {
-        self.here("memory of the program")?.trap_queue(bytes)
+        match &self.client.owner {
+            Owner::Here(owner) => owner.trap_queue(bytes),
+            Owner::Served(served) => served.agent()?.trap_queue(bytes),
+        }
+    }
+
+    /// Shares memory of the program with kernels.
+    ///
+    /// # Errors
+    /// The owner's.
+    pub(crate) fn share(&self, mut request: Share) -> Result<NewMapping, Error> {
+        let view = request.view.clone();
+        let served = match &self.client.owner {
+            Owner::Served(served) if view.is_trapped() => served,
+            _ => return self.call(request),
+        };
+        served.agent()?.share(&view, |traps| {
+            request.traps = Some(traps);
+            self.call(request)
+        })
     }
 
     /// Begins a request.

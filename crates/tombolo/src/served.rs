@@ -1,5 +1,6 @@
 //! A daemon's card: requests are sent over its socket, and replies are matched by ticket.
 
+use crate::rights::{Agent, Requests};
 use error::Error;
 use owner::answer::Answer;
 use owner::message::{Carried, ClientId};
@@ -31,6 +32,8 @@ pub(crate) struct Served {
     sender: Mutex<()>,
     shared: Arc<SocketState>,
     reader: Option<JoinHandle<()>>,
+    /// Agent of the program's trapped memory, if there is any.
+    agent: Mutex<Option<Arc<Agent>>>,
     /// Process that made the connection. A forked child inherits it, but must not use it.
     process: u32,
 }
@@ -78,6 +81,7 @@ impl Served {
             sender: Mutex::new(()),
             shared,
             reader: Some(reader),
+            agent: Mutex::default(),
             process: std::process::id(),
         }))
     }
@@ -98,6 +102,7 @@ impl Served {
                     state: Mutex::new(state),
                 }),
                 reader: None,
+                agent: Mutex::default(),
                 process: std::process::id(),
             })
         })
@@ -106,6 +111,23 @@ impl Served {
     /// The client's identifier at the daemon.
     pub(crate) fn client(&self) -> ClientId {
         self.client
+    }
+
+    /// The agent of the program's trapped memory.
+    ///
+    /// # Errors
+    /// The connection has ended.
+    pub(crate) fn agent(self: &Arc<Self>) -> Result<Arc<Agent>, Error> {
+        self.check()?;
+        let mut place = self.agent.lock().unwrap_or_else(PoisonError::into_inner);
+        let served = Arc::downgrade(self);
+        let requests: Requests = Arc::new(move |ticket, request, answer| {
+            if let Some(served) = served.upgrade() {
+                drop(served.begin(ticket, request, answer));
+            }
+        });
+        let new = || Arc::new(Agent::new(requests));
+        Ok(place.get_or_insert_with(new).clone())
     }
 
     /// Sends a request.
@@ -206,11 +228,17 @@ impl Drop for Served {
         let Some(reader) = self.reader.take() else {
             return;
         };
-        match std::process::id() == self.process {
-            // The reader has nothing that could panic; replies already delivered are unaffected.
-            true => drop(reader.join()),
-            // In a forked child the thread does not exist: it can neither be joined nor dropped.
-            false => std::mem::forget(reader),
+        if std::process::id() != self.process {
+            // In a forked child the threads do not exist: they can neither be joined nor dropped.
+            if let Ok(Some(agent)) = self.agent.get_mut() {
+                agent.leave();
+            }
+            return std::mem::forget(reader);
+        }
+        // The reader has nothing that could panic; replies already delivered are unaffected.
+        drop(reader.join());
+        if let Ok(Some(agent)) = self.agent.get_mut() {
+            agent.stop();
         }
     }
 }

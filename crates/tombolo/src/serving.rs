@@ -1,6 +1,7 @@
 //! The owner's interface for a daemon: a client that sends requests as messages and receives replies as bytes.
 
 use crate::link::Link;
+use crate::rights::{ClientOrders, Orders};
 use card::kernel::KernelPackage;
 use error::Error;
 use owner::answer::Answer;
@@ -20,11 +21,11 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use trap::View;
+use trap::{PartSize, TrapsElsewhere, View};
 use units::Picoseconds;
 use wire::{
-    ClientId, ErrorCode, Failure, LoadFolder, MapDescriptor, Message, ShareDescriptor, Status,
-    WrittenReport,
+    ClientId, ErrorCode, Failure, LoadFolder, MapDescriptor, Message, ShareDescriptor,
+    ShareTrapped, Status, WrittenReport,
 };
 
 /// Serializes a reply; called by the thread that sends it.
@@ -71,6 +72,8 @@ pub struct Arrival {
 
 /// The daemon's settings for one of its clients.
 pub struct Guest {
+    /// The client's process.
+    pub process: u32,
     /// Destination of replies.
     pub replies: Replies,
     /// Completes a status.
@@ -99,6 +102,7 @@ const MOST_LABEL: usize = 4096;
 pub struct Session {
     link: Link,
     guest: Guest,
+    orders: ClientOrders,
 }
 
 impl Session {
@@ -110,7 +114,11 @@ impl Session {
             arrivals.opened(link.id(), tenant.as_deref());
         }
         link.call(KeepApart { tenant })?;
-        Ok(Self { link, guest })
+        Ok(Self {
+            link,
+            guest,
+            orders: ClientOrders::default(),
+        })
     }
 
     /// The client's identifier.
@@ -135,7 +143,7 @@ impl Session {
             ticket,
             seen,
         };
-        match request(&self.guest, message, descriptors, reply(seen)) {
+        match request(&self.guest, &self.orders, message, descriptors, reply(seen)) {
             Err(error) => reply(None).give::<()>(Err(error)),
             Ok(request) => {
                 if let Some((arrivals, arrival)) = arrival {
@@ -196,6 +204,7 @@ fn kernel_in(guest: &Guest, folder: &Path) -> Result<KernelPackage, Error> {
 /// The request of a message.
 fn request(
     guest: &Guest,
+    orders: &ClientOrders,
     message: Message,
     descriptors: Vec<OwnedFd>,
     reply: ReplyPath,
@@ -208,7 +217,8 @@ fn request(
             descriptors.len()
         )));
     }
-    let file = descriptors.into_iter().next().map(File::from);
+    let mut descriptors = descriptors.into_iter();
+    let file = descriptors.next().map(File::from);
     let message = match AnyRequest::of(bounded(message), reply.clone()) {
         Ok(request) => return Ok(request),
         Err(other) => *other,
@@ -274,12 +284,41 @@ fn request(
                 space,
                 view: Arc::new(view),
                 direct,
-                file: None,
+                file,
+                traps: None,
+            };
+            Ok(AnyRequest::Share(share, reply.reply_to()))
+        }
+        (Message::ShareTrapped(it), Some(file)) => {
+            let orders = orders.by(descriptors.next(), guest.process)?;
+            let share = Share {
+                space: it.space,
+                view: Arc::new(trapped_memory(&it, &file, &orders)?),
+                direct: false,
+                file,
+                traps: None,
             };
             Ok(AnyRequest::Share(share, reply.reply_to()))
         }
         (other, _) => Err(Error::Internal(format!("{} is not served", other.name()))),
     }
+}
+
+/// Memory of a client that traps its own accesses.
+fn trapped_memory(share: &ShareTrapped, file: &File, orders: &Arc<Orders>) -> Result<View, Error> {
+    let parts = share.parts.iter().map(|part| PartSize {
+        bytes: part.bytes,
+        page: part.page,
+    });
+    let parts: Vec<PartSize> = parts.collect();
+    let traps = TrapsElsewhere {
+        program: orders.clone(),
+        block: share.block,
+        pieces: share.pieces,
+    };
+    let shares = |memory: &Arc<_>| orders.shares(memory);
+    let view = View::trapped_elsewhere(file, share.address, &parts, traps, shares);
+    view.map_err(|error| refused(format!("memory of the program: {error}")))
 }
 
 /// The error for a request that breaks a protocol rule.
@@ -399,7 +438,7 @@ pub fn replayed(
         ticket,
         seen: None,
     };
-    request(guest, message, descriptors, reply)
+    request(guest, &ClientOrders::default(), message, descriptors, reply)
 }
 
 /// A request to the owner.

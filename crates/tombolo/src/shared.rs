@@ -5,6 +5,7 @@ use crate::range::MappedRange;
 use crate::space::AddressSpace;
 use error::Error;
 use owner::message::{ByteRange, Describe, Free, MappingId, Prefetch, Share, Sync, Take, Unmap};
+use std::fs::File;
 use std::sync::atomic::{
     AtomicI16, AtomicI32, AtomicI64, AtomicI8, AtomicIsize, AtomicU16, AtomicU32, AtomicU64,
     AtomicU8, AtomicUsize,
@@ -139,8 +140,8 @@ impl AddressSpace {
         queue: Arc<TrapQueue>,
     ) -> Result<SharedMemory, Error> {
         let made = View::trapped(bytes, page, way, queue);
-        let view = made.map_err(|source| Error::Unshareable { bytes, source })?;
-        self.share(self.in_this_process(view), 0, bytes)
+        let (view, file) = made.map_err(|source| Error::Unshareable { bytes, source })?;
+        self.share(self.in_this_process(view, file), 0, bytes)
     }
 
     /// Allocates zeroed memory that does not migrate: the program and the kernels of this space access the same bytes,
@@ -164,8 +165,7 @@ impl AddressSpace {
         let (view, file) = made.map_err(|source| Error::Unshareable { bytes, source })?;
         let request = Share {
             direct,
-            file: Some(file),
-            ..self.in_this_process(view)
+            ..self.in_this_process(view, file)
         };
         self.share(request, 0, bytes)
     }
@@ -232,28 +232,29 @@ impl AddressSpace {
             .collect();
         // SAFETY: as for this function.
         let view = unsafe { View::register(at, bytes, &sizes, queue) };
-        let view = view.map_err(|rule| Error::Unregistrable {
+        let (view, file) = view.map_err(|rule| Error::Unregistrable {
             start: at,
             bytes,
             rule,
         })?;
         let lead = at - view.start() as usize;
-        self.share(self.in_this_process(view), lead, bytes)
+        self.share(self.in_this_process(view, file), lead, bytes)
     }
 
-    /// Shares a block with an owner in this process.
-    fn in_this_process(&self, view: View) -> Share {
+    /// Memory of this process to share with the kernels of this space.
+    fn in_this_process(&self, view: View, file: File) -> Share {
         Share {
             space: self.id(),
             view: Arc::new(view),
             direct: false,
-            file: None,
+            file,
+            traps: None,
         }
     }
 
     fn share(&self, request: Share, lead: usize, bytes: usize) -> Result<SharedMemory, Error> {
         let view = request.view.clone();
-        let mapped = self.link().call(request)?;
+        let mapped = self.link().share(request)?;
         Ok(SharedMemory {
             link: self.link().clone(),
             id: mapped.mapping,

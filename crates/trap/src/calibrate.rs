@@ -89,7 +89,8 @@ fn measure(bytes: usize, page: PageSize, way: TrapWay) -> io::Result<(Measured, 
             }
         })?
     };
-    let memory = Arc::new(View::trapped(bytes, page, way, Arc::new(queue))?);
+    let (memory, _) = View::trapped(bytes, page, way, Arc::new(queue))?;
+    let memory = Arc::new(memory);
     let _ = view.set(Arc::downgrade(&memory));
     let (mut protect, mut open, mut trap) = (Vec::new(), Vec::new(), Vec::new());
     for _ in 0..ROUNDS {

@@ -41,6 +41,14 @@ impl Pieces {
         }
     }
 
+    /// Pieces of a block in another process, which makes them one page itself.
+    pub(super) fn elsewhere(start: usize, bytes: usize) -> Self {
+        Self {
+            possible: AtomicBool::new(false),
+            ..Self::new(start, bytes)
+        }
+    }
+
     /// Records that a range is about to change hands. Returns the number of bytes in pieces that have never been split;
     /// the result depends on earlier calls, not on the system.
     pub(super) fn change(&self, range: Range<usize>) -> usize {

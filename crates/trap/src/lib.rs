@@ -9,6 +9,9 @@
 //! A view can be guarded by userfaultfd instead (`userfault`): its pages are missing, and a thread that accesses one
 //! waits in the kernel, also inside a system call; or it raises SIGBUS and maps the program's own pages itself.
 //!
+//! Memory of a program in another process (`programs`) has only the alias here: its own process protects the view, by
+//! order.
+//!
 //! Existing memory of the program (`taken`) can be a view too: its pages are copied into the file, which is mapped over
 //! them. `range` checks whether memory qualifies. `source` finds the source line of an access. Pieces of 2 MiB that
 //! change hands as a whole are one page for the system if available (`huge`).
@@ -24,6 +27,7 @@ mod calibrate;
 mod handler;
 mod huge;
 mod places;
+mod programs;
 mod range;
 mod records;
 mod source;
@@ -34,13 +38,13 @@ mod view;
 
 pub use calibrate::{measure_traps, measure_traps_with};
 pub use huge::PIECE;
+pub use programs::{Elsewhere, OtherProgram, TrapsElsewhere};
 pub use range::RangeError;
 pub use records::Ticket;
 pub use records::{Trapped, Wake};
 pub use source::Sources;
 pub use trap_queue::TrapQueue;
-pub use view::Part;
-pub use view::{TrapWay, View};
+pub use view::{Part, PartSize, TrapWay, View};
 
 /// Checks whether the system can move pages between addresses of a program (`UFFDIO_MOVE`, Linux 6.8). Shared memory
 /// does not use it: only private anonymous pages can be moved, and pages of shared memory are mapped without a copy

@@ -3,6 +3,7 @@
 use super::handler::Watched;
 use super::huge::Pieces;
 use super::places::Reserved;
+use super::programs::{Elsewhere, TrapsElsewhere};
 use super::range::{file_of, parts_with, MappedFile, RangeError};
 use super::taken::{Claim, Taken};
 use super::userfault::Guarded;
@@ -28,6 +29,14 @@ const OTHER_RANGES: usize = 8192;
 
 /// Upper limit of a block's size in bytes, exclusive.
 const LARGEST: usize = 1 << 46;
+/// Upper limit of the size of trapped memory of another process, in bytes.
+const LARGEST_ELSEWHERE: u64 = 1 << 40;
+/// Upper limit of the parts of a block: ends of two page sizes around the largest, and room.
+const MOST_PARTS: usize = 8;
+
+fn invalid(what: &str) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidInput, what)
+}
 
 /// A block of shared memory.
 #[derive(Debug)]
@@ -54,6 +63,15 @@ pub struct View {
 pub struct Part {
     /// Range of offsets in the block.
     pub range: Range<usize>,
+    /// Page size.
+    pub page: PageSize,
+}
+
+/// Size of a part of a block in another process, and its pages.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PartSize {
+    /// Size in bytes, whole pages.
+    pub bytes: u64,
     /// Page size.
     pub page: PageSize,
 }
@@ -94,14 +112,15 @@ enum ViewLocation {
     },
     /// Over existing memory of the program.
     Taken(Taken),
-    /// In a program of another process.
-    Elsewhere,
+    /// In a program of another process, which traps accesses if this is set.
+    Elsewhere(Option<Elsewhere>),
     /// It was given back.
     Returned,
 }
 
 impl View {
-    /// Whole pages of zeroes, aligned to pages, in which a program's accesses are trapped by some method.
+    /// Whole pages of zeroes, aligned to pages, in which a program's accesses are trapped by some method; also returns the
+    /// memory as a file of fixed size, for an owner in another process.
     ///
     /// # Errors
     /// No memory or no addresses are available, or there are more pages than the process could protect separately.
@@ -110,8 +129,8 @@ impl View {
         page: PageSize,
         way: TrapWay,
         queue: Arc<TrapQueue>,
-    ) -> io::Result<Self> {
-        Self::new(bytes, page, Some((way, queue))).map(|(view, _)| view)
+    ) -> io::Result<(Self, File)> {
+        Self::new(bytes, page, Some((way, queue)))
     }
 
     /// The same without traps; also returns the memory as a file of fixed size, for an owner in another process.
@@ -132,32 +151,74 @@ impl View {
         bytes: u64,
         page: PageSize,
     ) -> io::Result<Self> {
-        let invalid = |what: &str| io::Error::new(io::ErrorKind::InvalidInput, what);
-        if bytes == 0 || bytes % page.bytes() != 0 || address.get() % page.bytes() != 0 {
-            return Err(invalid("it is no range of whole pages"));
+        let part = PartSize { bytes, page };
+        Self::elsewhere(file, address, &[part], None, |_| {})
+    }
+
+    /// The same, in pages of several sizes and with accesses that the program's process traps. `shares` gets the memory
+    /// before any right changes.
+    ///
+    /// # Errors
+    /// As [`of_another`](Self::of_another), for each part; more than 1 TiB.
+    pub fn trapped_elsewhere(
+        file: &File,
+        address: VirtAddr,
+        parts: &[PartSize],
+        traps: TrapsElsewhere,
+        shares: impl FnOnce(&Arc<HostMemory>),
+    ) -> io::Result<Self> {
+        let bytes = parts.iter().map(|part| part.bytes);
+        // A piece of 2 MiB is a byte of this process.
+        if bytes.fold(0, u64::saturating_add) > LARGEST_ELSEWHERE {
+            return Err(invalid("it has more than 1 TiB"));
         }
-        if bytes >= LARGEST as u64 || address.checked_add(bytes - 1).is_none() {
-            return Err(invalid("it ends beyond the addresses that there are"));
+        Self::elsewhere(file, address, parts, Some(traps), shares)
+    }
+
+    fn elsewhere(
+        file: &File,
+        address: VirtAddr,
+        sizes: &[PartSize],
+        traps: Option<TrapsElsewhere>,
+        shares: impl FnOnce(&Arc<HostMemory>),
+    ) -> io::Result<Self> {
+        let mut parts = Vec::new();
+        let mut end = address.get();
+        for PartSize { bytes, page } in sizes.iter().copied() {
+            if bytes == 0 || bytes % page.bytes() != 0 || end % page.bytes() != 0 {
+                return Err(invalid("it is no range of whole pages"));
+            }
+            let start = end;
+            let behind = end.checked_add(bytes).filter(|end| {
+                end - address.get() < LARGEST as u64 && VirtAddr::new(end - 1).is_some()
+            });
+            end = behind.ok_or_else(|| invalid("it ends beyond the addresses that there are"))?;
+            let range = (start - address.get()) as usize..(end - address.get()) as usize;
+            parts.push(Part { range, page });
+        }
+        let bytes = (end - address.get()) as usize;
+        if bytes == 0 || parts.len() > MOST_PARTS {
+            return Err(invalid("it is no range of whole pages"));
         }
         if !HostMemory::is_sealed(file.as_fd())? {
             return Err(invalid(
                 "it is no memory file that is sealed against shrinking (F_SEAL_SHRINK)",
             ));
         }
-        let bytes = bytes as usize;
-        let alias = HostMemory::of_file(file.as_fd(), bytes)?;
+        let alias = Arc::new(HostMemory::of_file(file.as_fd(), bytes)?);
+        shares(&alias);
+        let start = address.get() as usize;
+        let pieces = traps.as_ref().is_some_and(|traps| traps.pieces);
+        let way = traps.as_ref().map(|_| TrapWay::Protect);
         Ok(Self {
-            start: address.get() as usize,
+            start,
             bytes,
-            parts: vec![Part {
-                range: 0..bytes,
-                page,
-            }],
-            pieces: Pieces::new(0, 0),
-            alias: Arc::new(alias),
+            parts,
+            pieces: Pieces::elsewhere(start, if pieces { bytes } else { 0 }),
+            alias,
             file: file_of(file)?,
-            place: Mutex::new(ViewLocation::Elsewhere),
-            way: None,
+            place: Mutex::new(ViewLocation::Elsewhere(traps.map(Elsewhere::new))),
+            way,
             guarded: Mutex::new(None),
             _counted: Counted::new(1)?,
             queue: Mutex::new(None),
@@ -175,11 +236,10 @@ impl View {
             _ => None,
         };
         let page_bytes = page.bytes() as usize;
-        let invalid = |what: String| io::Error::new(io::ErrorKind::InvalidInput, what);
         let bytes = bytes
             .checked_next_multiple_of(page_bytes)
             .filter(|&bytes| bytes > 0 && bytes < LARGEST)
-            .ok_or_else(|| invalid(format!("{bytes} bytes cannot be shared: give 1 to 2^46")))?;
+            .ok_or_else(|| invalid(&format!("{bytes} bytes cannot be shared: give 1 to 2^46")))?;
         // Only protected pages need ranges of the memory map.
         let ranges = match way {
             Some(_) if userfault.is_none() => bytes / page_bytes,
@@ -249,7 +309,8 @@ impl View {
     }
 
     /// Existing memory of the program, in place: its pages map a memory file from now on, with the same bytes. The card
-    /// has it in pages of these sizes, the largest first, as far as they are aligned.
+    /// has it in pages of these sizes, the largest first, as far as they are aligned. Also returns that file, of fixed
+    /// size, for an owner in another process.
     ///
     /// # Safety
     /// The memory is the caller's. It stays mapped until [`give_back`](Self::give_back), and no code relies on it not
@@ -259,7 +320,7 @@ impl View {
         bytes: usize,
         sizes: &[PageSize],
         queue: Arc<TrapQueue>,
-    ) -> Result<Self, RangeError> {
+    ) -> Result<(Self, File), RangeError> {
         // SAFETY: the page of the first byte is the caller's.
         let claim = unsafe { Claim::new(start, bytes) }?;
         let Range { start, end } = claim.pages;
@@ -275,7 +336,7 @@ impl View {
         });
         let (file, number, alias) = made.map_err(RangeError::system("making a memory file"))?;
         let taken = Taken::new(claim, &file, &alias, queue.index())?;
-        Ok(Self {
+        let view = Self {
             start,
             bytes,
             parts,
@@ -287,7 +348,8 @@ impl View {
             guarded: Mutex::new(None),
             _counted: counted,
             queue: Mutex::new(Some(queue)),
-        })
+        };
+        Ok((view, file))
     }
 
     /// Turns existing memory of the program back as before, with its current content. Other memory is unchanged.
@@ -307,10 +369,18 @@ impl View {
     /// until it is given back.
     pub fn release(&self) {
         let mut place = lock(&self.place);
-        let ViewLocation::Reserved { watched, .. } = &mut *place else {
-            return;
+        let watched = match &mut *place {
+            ViewLocation::Reserved { watched, .. } => watched.take(),
+            ViewLocation::Elsewhere(program) => {
+                let program = program.take();
+                drop(place);
+                if let Some(program) = program {
+                    program.release();
+                }
+                return;
+            }
+            _ => return,
         };
-        let watched = watched.take();
         drop(place);
         // Order: no page is missing; then nothing is trapped; the trap queue goes last.
         let guarded = lock(&self.guarded).take();
@@ -329,7 +399,15 @@ impl View {
     /// Whether this process has the memory, and it was not given back.
     pub fn is_there(&self) -> bool {
         let place = lock(&self.place);
-        !matches!(*place, ViewLocation::Returned | ViewLocation::Elsewhere)
+        !matches!(*place, ViewLocation::Returned | ViewLocation::Elsewhere(_))
+    }
+
+    /// The process that has the memory and traps its accesses, if it is another one.
+    pub fn program(&self) -> Option<Elsewhere> {
+        match &*lock(&self.place) {
+            ViewLocation::Elsewhere(program) => program.clone(),
+            _ => None,
+        }
     }
 
     /// Address of its first byte, as programs see it; not this process's memory if they are in another one.
@@ -412,6 +490,15 @@ impl View {
         }
         let range = offset as usize..(offset + bytes) as usize;
         let whole = self.pieces.change(range) as u64;
+        if let Some(program) = self.program() {
+            return program
+                .change(offset..offset + bytes, access)
+                .map(|()| whole);
+        }
+        if !self.is_there() {
+            // Released, or given back.
+            return Ok(whole);
+        }
         let rights = match access {
             HostAccess::None => libc::PROT_NONE,
             HostAccess::Read => libc::PROT_READ,
@@ -437,7 +524,8 @@ impl View {
     /// Gives programs all rights to the rest of a range; parts that they have unmapped, or mapped over, are no longer
     /// owned.
     pub fn open(&self, offset: u64, bytes: u64) -> io::Result<()> {
-        if self.way.is_none() || self.guarded().is_some() {
+        let here = self.way.is_some() && self.is_there();
+        if !here || self.guarded().is_some() {
             return self.protect(offset, bytes, HostAccess::ReadWrite).map(drop);
         }
         let start = self.start + offset as usize;

@@ -41,6 +41,62 @@ impl Request for ShareDescriptor {
     type Reply = NewMapping;
 }
 
+/// Shares memory of the program whose accesses its own process traps. Its file comes with the request and has a fixed
+/// size; with the first such request of a client also the daemon's end of the socket for orders
+/// ([`order_sockets`](crate::order_sockets)).
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ShareTrapped {
+    /// Address space to share with.
+    pub space: SpaceId,
+    /// Address of the memory, equal in the program and in kernels.
+    pub address: VirtAddr,
+    /// Its parts, one behind the other.
+    pub parts: Vec<TrappedPart>,
+    /// Number of the block, by the program's count; orders name it.
+    pub block: u64,
+    /// Pieces of 2 MiB change their rights in one step.
+    pub pieces: bool,
+    /// The socket for orders comes along. It takes the place of an earlier one if that has no memory.
+    pub orders: bool,
+}
+
+/// A part of trapped memory, with pages of one size.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct TrappedPart {
+    /// Size in bytes, whole pages.
+    pub bytes: u64,
+    /// Page size.
+    pub page: PageSize,
+}
+
+impl Request for ShareTrapped {
+    type Reply = NewMapping;
+}
+
+/// Lets a thread of the program continue that waits for a page of its trapped memory. The reply comes when orders have
+/// given it the right.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct ServeTrap {
+    /// Block, by the program's count.
+    pub block: u64,
+    /// Accessed byte, relative to the start of the block.
+    pub offset: u64,
+    /// The access writes.
+    pub write: bool,
+}
+
+impl Request for ServeTrap {
+    type Reply = TrapServed;
+}
+
+/// Reply to a trap.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize)]
+pub struct TrapServed {
+    /// Number of this reply among those to the client's traps: later orders name it, so that the thread makes its access
+    /// before it loses the right again.
+    pub number: u64,
+}
+
 /// Loads the kernel of a folder into a slot. The folder's descriptor comes with the request.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct LoadFolder {

@@ -19,7 +19,7 @@ pub struct Version {
 
 impl Version {
     /// Version of this library.
-    pub const THIS: Self = Self { major: 1, minor: 2 };
+    pub const THIS: Self = Self { major: 1, minor: 3 };
 
     /// Checks whether a daemon of this version serves a client of another version.
     ///

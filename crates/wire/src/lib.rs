@@ -22,11 +22,13 @@ mod ids;
 mod message;
 mod options;
 mod requests;
+mod rights;
 mod socket;
 mod status;
 
 pub use carried::{
-    FetchReport, LoadFolder, Loaded, MapDescriptor, ShareDescriptor, TakeStatus, WrittenReport,
+    FetchReport, LoadFolder, Loaded, MapDescriptor, ServeTrap, ShareDescriptor, ShareTrapped,
+    TakeStatus, TrapServed, TrappedPart, WrittenReport,
 };
 pub use error_code::ErrorCode;
 pub use failure::{Failure, Values};
@@ -40,6 +42,10 @@ pub use ids::{ClientId, ConnectionId, LoadId, MappingId, SpaceId, StreamHandle};
 pub use message::{decode, encode, Carry, Message};
 pub use options::{FileState, MapOptions, SpaceOptions, TranslationMode, UnknownTranslation};
 pub use requests::*;
+pub use rights::{
+    acknowledge, await_acknowledgement, check_order_socket, end_orders, order_sockets,
+    receive_order, send_order, Acknowledgement, Change, Order,
+};
 pub use socket::{peer_of, receive, send, Peer, ReceiveError};
 pub use status::{ClientStatus, DaemonStatus, OwnerStatus, SlotStatus, Status, TenantStatus, Use};
 

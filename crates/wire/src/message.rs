@@ -73,9 +73,11 @@ messages! {
     ReadRegister,
     Refresh,
     Schedule,
+    ServeTrap,
     SetArgument,
     SettleStream,
     ShareDescriptor,
+    ShareTrapped,
     Start,
     Stop,
     StopStream,
@@ -93,6 +95,7 @@ impl Message {
     pub const fn descriptors(&self) -> usize {
         match self {
             Self::LoadFolder(_) | Self::MapDescriptor(_) | Self::ShareDescriptor(_) => 1,
+            Self::ShareTrapped(it) => 1 + it.orders as usize,
             _ => 0,
         }
     }

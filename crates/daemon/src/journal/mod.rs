@@ -264,7 +264,7 @@ impl Journal {
         descriptor: &OwnedFd,
     ) -> io::Result<Passed> {
         match message {
-            Message::ShareDescriptor(_) => return Ok(Passed::Memory),
+            Message::ShareDescriptor(_) | Message::ShareTrapped(_) => return Ok(Passed::Memory),
             Message::LoadFolder(_) => {
                 let folder = tombolo::serving::path_of_folder(descriptor);
                 let folder = folder.map_err(|error| io::Error::other(error.to_string()))?;

@@ -240,6 +240,7 @@ impl Player {
         let compared = !matches!(message, Message::TakeStatus(_) | Message::FetchReport(_));
         let replies = self.replies.clone();
         let guest = Guest {
+            process: std::process::id(),
             replies: Arc::new(move |_, reply| {
                 let reply = reply();
                 if compared {

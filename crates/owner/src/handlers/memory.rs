@@ -5,16 +5,17 @@ use super::saving::WriteBack;
 use crate::handles::Handles;
 use crate::handles::MappedRange;
 use crate::kernels::Kernels;
-use crate::message::{ByteRange, ClientId, MappingId, NewMapping, Share, Take};
-use crate::paging::Paging;
-use crate::paging::ProgramAccess;
+use crate::message::{
+    ByteRange, ClientId, MappingId, NewMapping, ServeTrap, Share, Take, TrapServed,
+};
+use crate::paging::{Paging, ProgramAccess, TrapElsewhere};
 use crate::participants::Guest;
 use crate::rooms::Room;
 use crate::tenants::{Counted, Quotas};
 use crate::wait::Waits;
 use error::{Error, StreamError};
 use trap::Ticket;
-use units::PageSize;
+use units::{Asid, PageSize};
 
 /// Requests about shared memory.
 #[derive(Clone)]
@@ -40,6 +41,7 @@ impl MemoryRequests {
             view,
             direct,
             file: _,
+            traps: _,
         } = request;
         let _reserved = self.quotas.reserve(client, Counted::Mappings)?;
         let asid = self.handles.lend(|handles| handles.space(client, space))?;
@@ -153,6 +155,36 @@ impl MemoryRequests {
             // A failure of the card is reported when the access is served.
             let _ = self.waits.card(over).await;
         }
+    }
+
+    /// Handles a trapped access of a program in another process, which lets its thread continue when it has the reply.
+    pub(crate) async fn serve_trap(
+        &self,
+        client: ClientId,
+        trap: ServeTrap,
+    ) -> Result<TrapServed, Error> {
+        self.take_trap_time().await;
+        let spaces: Vec<Asid> = self.handles.lend(|handles| handles.asids(client).collect());
+        let begun = self.paging.lend_with(&self.kernels, |paging, kernels| {
+            paging.trapped_elsewhere(kernels, &spaces, &trap)
+        })?;
+        let Some(TrapElsewhere {
+            program,
+            request,
+            object,
+        }) = begun
+        else {
+            return Err(Error::Gone {
+                what: format!("block #{} of the program's memory", trap.block),
+                why: "it was freed, or its address space ended".into(),
+            });
+        };
+        let result = self.pager.answer(request).await;
+        self.paging
+            .lend(|paging| paging.memories().trap_over(request, object));
+        result.map(|_| TrapServed {
+            number: program.count_answer(),
+        })
     }
 
     /// Handles a trapped access of a program: its thread continues when the access is permitted. Without an

@@ -184,7 +184,7 @@ requests! {
         Advise, Await, BeginTransfer, CheckTaken, Close, CloseStream, ConnectPorts, CreateSpace, Describe,
         DestroySpace, Disconnect, Expire, ExpireStream, Free, Inspect, InspectStream, MakeHot, OpenStream,
         PacketsMissing, Poll, PollAny, PollStream, PollStreams, Prefetch, ReadRegister, Refresh, Schedule,
-        SetArgument, SettleStream, Start, Stop, StopStream, Sync, Take, Unload, Unmap, UnmapPart,
+        ServeTrap, SetArgument, SettleStream, Start, Stop, StopStream, Sync, Take, Unload, Unmap, UnmapPart,
         WriteRegisters,
     }
     of_process {

@@ -13,11 +13,15 @@ use card::history::History;
 use card::kernel::KernelPackage;
 use error::Error;
 use std::fs::File;
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
-use trap::View;
+use trap::{TrapWay, View};
 use units::access::{AccessId, LineAccess, LineBytes};
 use units::{Picoseconds, SlotId, StreamDirection};
-use wire::{FetchReport, LoadFolder, MapDescriptor, ShareDescriptor, WrittenReport};
+use wire::{
+    FetchReport, LoadFolder, MapDescriptor, ShareDescriptor, ShareTrapped, TrappedPart,
+    WrittenReport,
+};
 
 /// A request within a process.
 pub trait OfProcess: Request {
@@ -106,28 +110,46 @@ impl OfProcess for MapFile {
 }
 
 impl OfProcess for Share {
-    /// Memory is sent as its file. Accesses in another process cannot be trapped.
+    /// Memory is sent as its file; with traps, also the socket for orders to the process that traps them.
     fn carried(self) -> Result<Carried<Self::Reply>, Error> {
         let Self {
             space,
             view,
             direct,
             file,
+            traps,
         } = self;
-        let file = file.ok_or(Error::NotCarried {
-            what: "memory whose accesses are trapped (it carries what asks by itself: alloc_untrapped, alloc_direct)",
-        })?;
-        let request = ShareDescriptor {
+        let Some(traps) = traps else {
+            let request = ShareDescriptor {
+                space,
+                address: view.address(),
+                bytes: view.bytes() as u64,
+                page: view.page(),
+                direct,
+            };
+            return Ok(Carried {
+                message: request.into(),
+                descriptors: vec![file.into()],
+                reply: super::any::reply::<ShareDescriptor>,
+            });
+        };
+        let parts = view.parts().iter().map(|part| TrappedPart {
+            bytes: part.range.len() as u64,
+            page: part.page,
+        });
+        let request = ShareTrapped {
             space,
             address: view.address(),
-            bytes: view.bytes() as u64,
-            page: view.page(),
-            direct,
+            parts: parts.collect(),
+            block: traps.block,
+            pieces: view.trap_way() == Some(TrapWay::Protect),
+            orders: traps.orders.is_some(),
         };
+        let file = std::iter::once(file.into());
         Ok(Carried {
             message: request.into(),
-            descriptors: vec![file.into()],
-            reply: super::any::reply::<ShareDescriptor>,
+            descriptors: file.chain(traps.orders).collect(),
+            reply: super::any::reply::<ShareTrapped>,
         })
     }
 }
@@ -211,8 +233,19 @@ pub struct Share {
     pub view: Arc<View>,
     /// Kernels access the memory in the host instead of moving its pages to the card.
     pub direct: bool,
-    /// The memory as a file of fixed size, if accesses are not trapped: an owner in another process can use it.
-    pub file: Option<File>,
+    /// The memory as a file of fixed size: an owner in another process can use it.
+    pub file: File,
+    /// Traps that this process serves by order of an owner in another one.
+    pub traps: Option<OrderedTraps>,
+}
+
+/// Traps that the program's process serves by order of an owner in another process.
+#[derive(Debug)]
+pub struct OrderedTraps {
+    /// Number of the block; orders name it.
+    pub block: u64,
+    /// The owner's end of the socket for orders, with the first block.
+    pub orders: Option<OwnedFd>,
 }
 
 impl Request for Share {

@@ -17,9 +17,9 @@ pub use wire::{
     Expire, ExpireStream, Free, Inspect, InspectStream, LoadId, Loaded, MakeHot, MappingId,
     NewMapping, NewSpace, OpenStream, PacketPart, PacketsMissing, Poll, PollAny, PollStream,
     PollStreams, PortOf, Prefetch, ReadRegister, Refresh, Request, RestOfMapping, Schedule,
-    SetArgument, SettleStream, SignalState, SpaceId, Start, Stop, StopStream, StreamHandle, Sync,
-    Take, TakeStatus, Taken, TransferState, TransfersState, Unload, Unmap, UnmapPart,
-    WriteRegisters,
+    ServeTrap, SetArgument, SettleStream, SignalState, SpaceId, Start, Stop, StopStream,
+    StreamHandle, Sync, Take, TakeStatus, Taken, TransferState, TransfersState, TrapServed, Unload,
+    Unmap, UnmapPart, WriteRegisters,
 };
 pub use wire::{
     ConnectionState, FileState, MapOptions, Moved, Progress, RunState, Signal, SpaceOptions,

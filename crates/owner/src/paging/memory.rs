@@ -41,6 +41,14 @@ struct Woken {
     guest: Option<Guest>,
 }
 
+/// A part of a block, and the object that it is.
+pub(super) struct MappedPart<'a> {
+    pub(super) object: ObjectId,
+    pub(super) asid: Asid,
+    pub(super) view: &'a View,
+    pub(super) part: &'a Part,
+}
+
 /// A trapped access.
 #[derive(Debug)]
 struct PendingTrap {
@@ -224,6 +232,16 @@ impl Memories {
                 *places.entry(code).or_default() += 1;
             }
         }
+    }
+
+    /// All parts of all blocks.
+    pub(super) fn parts(&self) -> impl Iterator<Item = MappedPart<'_>> {
+        self.blocks.iter().map(|(object, memory)| MappedPart {
+            object: *object,
+            asid: memory.asid,
+            view: &memory.view,
+            part: &memory.part,
+        })
     }
 
     /// Blocks whose pages move to and fro, the worst first.

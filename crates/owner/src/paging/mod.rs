@@ -17,6 +17,7 @@ mod out_of_range;
 mod page_cache;
 mod policies;
 mod pressure;
+mod programs;
 mod pump;
 mod requests;
 mod service;
@@ -52,6 +53,7 @@ use pager::{
 };
 use policies::Words;
 pub(crate) use pressure::Flush;
+pub(crate) use programs::TrapElsewhere;
 use pump::{Parts, Pump};
 use service::Service;
 pub use service::ServiceThreads;

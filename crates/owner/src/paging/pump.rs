@@ -10,10 +10,12 @@ use super::hot::Hot;
 use super::lanes::Lanes;
 use super::memory::{Memories, ProgramAccess, RightsChange};
 use super::out_of_range::OutOfRange;
+use super::programs::{AccessElsewhere, TrapElsewhere};
 use super::service::Service;
 use super::shares::ServiceShare;
 use super::transfers::{HostPlace, Move, Part, Route, Transfers};
 use crate::kernels::Kernels;
+use crate::message::ServeTrap;
 use crate::participants::Guest;
 use crate::tasks::Tasks;
 use crate::trace::Trace;
@@ -208,6 +210,40 @@ impl Pump {
         self.trace.trap(kernels.now(), address as u64, write);
         let sent = self.tell(files, kernels, event);
         Some((request, object, sent))
+    }
+
+    /// Serves a trapped access of a program in another process. `None`: no block in these spaces has that byte.
+    pub(super) fn trapped_elsewhere(
+        &mut self,
+        files: &mut Files,
+        kernels: &mut Kernels,
+        spaces: &[Asid],
+        trap: &ServeTrap,
+    ) -> Result<Option<TrapElsewhere>, Error> {
+        let Some(access) = self.memories.find_elsewhere(spaces, trap) else {
+            return Ok(None);
+        };
+        let request = self.answers.ask();
+        self.trace.trap(kernels.now(), access.address, trap.write);
+        let AccessElsewhere {
+            program,
+            object,
+            offset,
+            ..
+        } = access;
+        let write = trap.write;
+        let event = Event::HostTrap {
+            request,
+            object,
+            offset,
+            write,
+        };
+        self.tell(files, kernels, event)?;
+        Ok(Some(TrapElsewhere {
+            program,
+            request,
+            object,
+        }))
     }
 
     /// Ends the share of a space; false if pages of the space are still there.

@@ -5,6 +5,7 @@ use super::files::{Durable, Locking, Source, View, Wanted};
 use super::lanes::InLane;
 use super::memory::{BlockPart, ProgramAccess};
 use super::pressure::StreamPlace;
+use super::programs::TrapElsewhere;
 use super::shares::ServiceShare;
 use super::spaces::placement;
 use super::Paging;
@@ -12,7 +13,7 @@ use crate::backing::BackingSource;
 use crate::handles::MappedRange;
 use crate::kernels::Kernels;
 use crate::lane::Post;
-use crate::message::{ByteRange, MapOptions, TranslationMode};
+use crate::message::{ByteRange, MapOptions, ServeTrap, TranslationMode};
 use crate::participants::Guest;
 use crate::tasks::Tasks;
 use crate::Aside;
@@ -379,6 +380,21 @@ impl Paging {
     ) -> Option<(RequestId, ObjectId, Result<(), Error>)> {
         let files = &mut self.files;
         self.pump.trapped(files, kernels, access, ticket, guest)
+    }
+
+    /// Serves a trapped access of a program in another process to a block in one of these spaces. `None`: there is none,
+    /// or the access is beyond it.
+    ///
+    /// # Errors
+    /// The card's.
+    pub(crate) fn trapped_elsewhere(
+        &mut self,
+        kernels: &mut Kernels,
+        spaces: &[Asid],
+        trap: &ServeTrap,
+    ) -> Result<Option<TrapElsewhere>, Error> {
+        let files = &mut self.files;
+        self.pump.trapped_elsewhere(files, kernels, spaces, trap)
     }
 
     /// Registers the parts of a block with the pager.

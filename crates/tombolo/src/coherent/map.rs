@@ -192,7 +192,7 @@ impl CoherentMemory {
             }
         });
         let queue = Arc::new(queue.map_err(refused)?);
-        let view = View::trapped(bytes as usize, PageSize::KIB_4, TrapWay::Protect, queue)
+        let (view, _) = View::trapped(bytes as usize, PageSize::KIB_4, TrapWay::Protect, queue)
             .map_err(refused)?;
         view.protect(0, bytes, HostAccess::None).map_err(refused)?;
         let shared = Arc::new(CoherentMapState {
