@@ -127,8 +127,6 @@ fn what_a_socket_does_not_carry_is_refused_by_name() {
     let card = served.open();
     let space = card.create_space().unwrap();
     let refused = [
-        space.alloc(4096).map(drop),
-        space.alloc_with_pages(4096, PageSize::KIB_4).map(drop),
         card.participant().map(drop),
         card.home_memory().map(drop),
         card.set_network_link(0, false),
