@@ -24,6 +24,7 @@ mod outputs;
 mod print;
 mod progress;
 mod protocol;
+mod rates;
 mod replay;
 mod run;
 mod serve;

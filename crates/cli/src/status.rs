@@ -1,14 +1,17 @@
 //! `tombolo status`: use of a daemon's card, once or live, as text, JSON or metrics; and the shape of any card.
 
 use crate::print::{print, NotPrinted};
+use crate::rates::Rates;
 use card::CardDescription;
 use clap::Args;
 use std::fmt::Write;
 use std::io::IsTerminal;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 use tombolo::report::bytes;
-use tombolo::{Card, ClientStatus, Error, Picoseconds, SlotStatus, Status, TenantStatus, Use};
+use tombolo::{
+    Card, ClientPaging, ClientStatus, Error, Picoseconds, SlotStatus, Status, TenantStatus, Use,
+};
 
 /// Prints the use of a daemon's card by client, or the shape of a card.
 #[derive(Args)]
@@ -76,11 +79,14 @@ impl ShowStatus {
         let socket = self.socket.clone().unwrap_or_default();
         let card = Card::open(format!("unix:{}", socket.display()))?;
         let Some(pause) = self.watch else {
-            return Ok(print(self.words(&card.status()?)?)?);
+            return Ok(print(self.words(&card.status()?, &Rates::default())?)?);
         };
         let clear = std::io::stdout().is_terminal() && !self.json && !self.prometheus;
+        let mut rates = Rates::default();
         loop {
-            let words = self.words(&card.status()?)?;
+            let status = card.status()?;
+            rates.observe(&status, Instant::now());
+            let words = self.words(&status, &rates)?;
             print(match clear {
                 true => format!("\x1b[H\x1b[2J{words}"),
                 false => words,
@@ -89,7 +95,7 @@ impl ShowStatus {
         }
     }
 
-    fn words(&self, status: &Status) -> Result<String, StatusError> {
+    fn words(&self, status: &Status, rates: &Rates) -> Result<String, StatusError> {
         let json = match self.watch {
             Some(_) => serde_json::to_string,
             None => serde_json::to_string_pretty,
@@ -97,7 +103,7 @@ impl ShowStatus {
         match (self.json, self.prometheus) {
             (true, _) => Ok(json(status).map_err(StatusError::Json)? + "\n"),
             (_, true) => Ok(metrics(status)),
-            _ => Ok(text(status)),
+            _ => Ok(text(status, rates)),
         }
     }
 }
@@ -125,7 +131,7 @@ fn shape(card: &CardDescription) -> String {
     )
 }
 
-fn text(status: &Status) -> String {
+fn text(status: &Status, rates: &Rates) -> String {
     let owner = &status.owner;
     let now = match owner.now {
         Picoseconds::ZERO => String::new(),
@@ -146,6 +152,9 @@ fn text(status: &Status) -> String {
     }
     for client in &owner.clients {
         line(of_client(client));
+        if let Some(paging) = client.paging {
+            line(of_paging(client, paging, rates));
+        }
     }
     for tenant in &owner.tenants {
         line(of_tenant(tenant));
@@ -191,6 +200,25 @@ fn of_client(client: &ClientStatus) -> String {
         client.mappings,
         client.mapped_bytes,
         client.requests
+    )
+}
+
+/// A client's paging since it connected, and per second where it is known.
+fn of_paging(client: &ClientStatus, paging: ClientPaging, rates: &Rates) -> String {
+    let per_second = match rates.of(client.client) {
+        Some(rate) => format!(
+            "; per second {}, {}, {}",
+            rate.faults,
+            bytes(rate.bytes_read),
+            bytes(rate.bytes_written)
+        ),
+        None => String::new(),
+    };
+    format!(
+        "  {} faults, {} read, {} written{per_second}",
+        paging.faults,
+        bytes(paging.bytes_read),
+        bytes(paging.bytes_written),
     )
 }
 
@@ -247,7 +275,12 @@ pub(crate) fn metrics(status: &Status) -> String {
     let Status { owner, daemon } = status;
     let mut text = String::new();
     let mut metric = |name: &'static str, help: &str, values: &dyn Fn(&mut Metric<'_>)| {
-        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} gauge");
+        // By Prometheus' convention only counters have this suffix.
+        let kind = match name.ends_with("_total") {
+            true => "counter",
+            false => "gauge",
+        };
+        let _ = writeln!(text, "# HELP {name} {help}\n# TYPE {name} {kind}");
         values(&mut Metric {
             text: &mut text,
             name,
@@ -274,8 +307,11 @@ pub(crate) fn metrics(status: &Status) -> String {
             }
         },
     );
-    let clients = |it: &mut Metric<'_>, of: &dyn Fn(&ClientStatus) -> u64| {
+    let clients = |it: &mut Metric<'_>, of: &dyn Fn(&ClientStatus) -> Option<u64>| {
         for client in &owner.clients {
+            let Some(value) = of(client) else {
+                continue;
+            };
             let number = client.client.0.to_string();
             let process = client.process.map(|process| process.to_string());
             let labels = [
@@ -283,36 +319,54 @@ pub(crate) fn metrics(status: &Status) -> String {
                 ("process", process.as_deref().unwrap_or_default()),
                 ("program", client.program.as_str()),
             ];
-            it.value(&labels, of(client));
+            it.value(&labels, value);
         }
     };
     metric(
         "tombolo_client_slots",
         "Slots with a kernel of the client.",
         &|it| {
-            clients(it, &|client| client.slots.len() as u64);
+            clients(it, &|client| Some(client.slots.len() as u64));
         },
     );
     metric(
         "tombolo_client_spaces",
         "Address spaces of the client.",
         &|it| {
-            clients(it, &|client| client.spaces.into());
+            clients(it, &|client| Some(client.spaces.into()));
         },
     );
     metric(
         "tombolo_client_mapped_bytes",
         "Bytes of the client's mappings.",
         &|it| {
-            clients(it, &|client| client.mapped_bytes);
+            clients(it, &|client| Some(client.mapped_bytes));
         },
     );
     metric(
         "tombolo_client_requests",
         "Requests that are not answered yet.",
         &|it| {
-            clients(it, &|client| client.requests.into());
+            clients(it, &|client| Some(client.requests.into()));
         },
+    );
+    let paging = |it: &mut Metric<'_>, of: &dyn Fn(ClientPaging) -> u64| {
+        clients(it, &|client| client.paging.map(of));
+    };
+    metric(
+        "tombolo_client_faults_total",
+        "Accesses of the client's kernels that waited for the host.",
+        &|it| paging(it, &|paging| paging.faults),
+    );
+    metric(
+        "tombolo_client_read_bytes_total",
+        "Bytes read from files and memory for the client's pages.",
+        &|it| paging(it, &|paging| paging.bytes_read),
+    );
+    metric(
+        "tombolo_client_written_bytes_total",
+        "Bytes of the client's pages written to files and memory.",
+        &|it| paging(it, &|paging| paging.bytes_written),
     );
     let tenants = |it: &mut Metric<'_>, of: &dyn Fn(Use) -> Option<u64>| {
         for tenant in &owner.tenants {

@@ -491,6 +491,46 @@ fn pipes_go_through_a_kernel_of_a_daemon() {
     );
 }
 
+/// Checks the text format: help and type before the values of each metric, a number for each set of labels, and the suffix of
+/// counters.
+fn assert_is_prometheus(text: &str) {
+    let lines: Vec<&str> = text.lines().collect();
+    let mut seen = std::collections::BTreeSet::new();
+    let mut name = "";
+    for (number, line) in lines.iter().enumerate() {
+        if let Some(help) = line.strip_prefix("# HELP ") {
+            name = help.split(' ').next().unwrap();
+            let kind = match name.ends_with("_total") {
+                true => "counter",
+                false => "gauge",
+            };
+            assert_eq!(lines[number + 1], format!("# TYPE {name} {kind}"));
+        } else if !line.starts_with('#') {
+            let (metric, value) = line.rsplit_once(' ').unwrap();
+            value.parse::<f64>().unwrap();
+            let labels = metric
+                .strip_prefix(name)
+                .unwrap_or_else(|| panic!("{line}"));
+            let inner = labels
+                .strip_prefix('{')
+                .map(|rest| rest.strip_suffix("\"}"));
+            assert!(labels.is_empty() || inner.flatten().is_some(), "{line}");
+            assert!(seen.insert(metric), "twice: {line}");
+        }
+    }
+}
+
+/// The value of a client's metric, by the client's labels.
+fn of_clients<'a>(metrics: &'a str, name: &str) -> Vec<(&'a str, u64)> {
+    let lines = metrics.lines();
+    let own = lines.filter_map(|line| line.strip_prefix(name)?.strip_prefix('{'));
+    own.map(|line| {
+        let (labels, value) = line.rsplit_once(' ').unwrap();
+        (labels, value.parse().unwrap())
+    })
+    .collect()
+}
+
 #[test]
 fn a_status_is_for_people_for_programs_and_live() {
     let mut daemon = Daemon::start(&["--functional"]);
@@ -508,6 +548,7 @@ fn a_status_is_for_people_for_programs_and_live() {
         "{metrics}"
     );
     assert!(lines.contains(&"tombolo_daemon_connections 1"), "{metrics}");
+    assert_is_prometheus(&metrics);
     let of_this =
         |line: &&&str| line.starts_with("tombolo_client_requests{") && line.ends_with("} 1");
     assert!(lines.iter().any(|line| of_this(&line)), "{metrics}");
@@ -693,6 +734,14 @@ fn others_use_a_card_within_their_quotas_and_with_installed_kernels() {
         "{theirs}"
     );
     assert!(ours.contains("kernel gups of client"), "{ours}");
+    // Figures are not names: every user sees them. The status command itself has moved nothing.
+    for seen in [&theirs, &ours] {
+        let own = seen
+            .matches("\n    0 faults, 0 B read, 0 B written\n")
+            .count();
+        let all = seen.matches(" faults, ").count();
+        assert_eq!((own, all), (1, 2), "{seen}");
+    }
     let tenant = "tenant guests: 1 clients, 0 of 1 slots, 0 of 2 spaces, 0 mappings, 0 B of 64.0 MiB of card memory, 1 requests";
     assert!(theirs.contains(tenant), "{theirs}");
     let metrics = status(NOBODY, &["--prometheus"]);
@@ -700,6 +749,18 @@ fn others_use_a_card_within_their_quotas_and_with_installed_kernels() {
         metrics.contains("tombolo_tenant_quota{tenant=\"guests\",of=\"slots\"} 1\n"),
         "{metrics}"
     );
+    assert_is_prometheus(&metrics);
+    for name in [
+        "tombolo_client_faults_total",
+        "tombolo_client_read_bytes_total",
+    ] {
+        let mut counts = of_clients(&metrics, name);
+        counts.sort_by_key(|(_, count)| *count);
+        assert!(
+            matches!(counts[..], [(_, 0), (victim, 1..)] if victim.contains("program=\"\"")),
+            "{counts:?}"
+        );
+    }
     drop(trusting);
     drop(victim.wait_with_output().unwrap());
     let strict = with("[[tenant]]\nname = 'one'\nusers = ['root']\n");

@@ -10,7 +10,7 @@ use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
-use wire::{ClientId, ClientStatus, Peer, Status};
+use wire::{ClientId, ClientPaging, ClientStatus, Peer, Status};
 
 /// A connection, as shown in the status.
 #[derive(Debug)]
@@ -224,6 +224,7 @@ impl Table {
                     spaces: 0,
                     mappings: 0,
                     mapped_bytes: 0,
+                    paging: Some(ClientPaging::default()),
                     requests,
                 }),
             }

@@ -57,6 +57,7 @@ impl Reports {
             for label in labels {
                 paging.forget_paging(&label);
             }
+            paging.forget_client(client);
         });
         self.handles.lend(|handles| handles.forget(client));
         self.tenants.lend(|tenants| tenants.forget(client));
@@ -89,13 +90,30 @@ impl Reports {
         }))
     }
 
+    /// Clients that own an object, and connected ones that have had a space: their counts do not end with it.
+    fn clients(&self) -> BTreeSet<ClientId> {
+        let mut counted = self.paging.lend(|paging| paging.clients());
+        self.clients
+            .lend(|clients| counted.retain(|client| clients.is_apart(*client)));
+        self.handles.lend(|handles| {
+            counted.retain(|client| handles.check_open(*client).is_ok());
+            counted.extend(handles.clients());
+        });
+        counted
+    }
+
     /// The objects of each client.
     pub(super) fn status(&self) -> Status {
+        let clients = self.clients();
         let clients = self.handles.lend(|handles| {
             self.tenants.lend(|tenants| {
-                let clients = handles.clients().into_iter();
-                let clients = clients.map(|client| status_of(client, handles, tenants));
-                clients.collect()
+                self.paging.lend(|paging| {
+                    let clients = clients.into_iter().map(|client| ClientStatus {
+                        paging: Some(paging.of_client(client)),
+                        ..status_of(client, handles, tenants)
+                    });
+                    clients.collect()
+                })
             })
         });
         let tenants = self.handles.lend(|handles| {
@@ -297,6 +315,7 @@ fn status_of(client: ClientId, handles: &Handles, tenants: &Tenants) -> ClientSt
         spaces: handles.spaces(client).len() as u32,
         mappings: ranges.len() as u32,
         mapped_bytes: ranges.iter().sum(),
+        paging: None,
         requests: 0,
     }
 }

@@ -94,6 +94,6 @@ pub use units::{
 };
 pub use verilated::Progress as BuildProgress;
 pub use wire::{
-    ClientStatus, DaemonStatus, ErrorCode, Failure, OwnerStatus, SlotStatus, Status, TenantStatus,
-    Use,
+    ClientId, ClientPaging, ClientStatus, DaemonStatus, ErrorCode, Failure, OwnerStatus,
+    SlotStatus, Status, TenantStatus, Use,
 };

@@ -47,7 +47,9 @@ pub use rights::{
     receive_order, send_order, Acknowledgement, Change, Order,
 };
 pub use socket::{peer_of, receive, send, Peer, ReceiveError};
-pub use status::{ClientStatus, DaemonStatus, OwnerStatus, SlotStatus, Status, TenantStatus, Use};
+pub use status::{
+    ClientPaging, ClientStatus, DaemonStatus, OwnerStatus, SlotStatus, Status, TenantStatus, Use,
+};
 
 /// A request of a client to an owner.
 pub trait Request: std::fmt::Debug + Send + 'static {

@@ -64,8 +64,23 @@ pub struct ClientStatus {
     pub mappings: u32,
     /// Bytes of its mappings.
     pub mapped_bytes: u64,
+    /// Its paging; `None` from a daemon that does not count it.
+    #[serde(default)]
+    pub paging: Option<ClientPaging>,
     /// Outstanding requests.
     pub requests: u32,
+}
+
+/// Paging of a client since it connected, in all its spaces, those that have ended included. These counts only rise. A
+/// page that several clients share counts for the one that requested it first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct ClientPaging {
+    /// Accesses of its kernels that waited for the host.
+    pub faults: u64,
+    /// Bytes read from files and memory for its pages.
+    pub bytes_read: u64,
+    /// Bytes of its pages written to files and memory.
+    pub bytes_written: u64,
 }
 
 /// Usage of a resource and its limit.
@@ -107,4 +122,46 @@ pub struct DaemonStatus {
     pub descriptors: u32,
     /// Threads of the process.
     pub threads: u32,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A client's status as a program of an older version reads it.
+    #[derive(Deserialize)]
+    struct Older {
+        mapped_bytes: u64,
+        requests: u32,
+    }
+
+    #[test]
+    fn programs_and_daemons_of_an_older_version_lack_the_paging_alone() {
+        let paging = ClientPaging {
+            faults: 3,
+            bytes_read: 4096,
+            bytes_written: 8192,
+        };
+        let status = ClientStatus {
+            client: ClientId(7),
+            process: None,
+            user: None,
+            program: String::new(),
+            tenant: None,
+            slots: Vec::new(),
+            spaces: 1,
+            mappings: 1,
+            mapped_bytes: 12,
+            paging: Some(paging),
+            requests: 2,
+        };
+        let mut written = serde_json::to_value(&status).unwrap();
+        let read: ClientStatus = serde_json::from_value(written.clone()).unwrap();
+        assert_eq!(read.paging, Some(paging));
+        let older: Older = serde_json::from_value(written.clone()).unwrap();
+        assert_eq!((older.mapped_bytes, older.requests), (12, 2));
+        written.as_object_mut().unwrap().remove("paging");
+        let read: ClientStatus = serde_json::from_value(written).unwrap();
+        assert_eq!((read.paging, read.mapped_bytes), (None, 12));
+    }
 }

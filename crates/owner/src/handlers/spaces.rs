@@ -63,7 +63,7 @@ impl SpaceRequests {
         // No page of it is requested before its client knows its name.
         let share = self.tenants.lend(|tenants| tenants.share_of(client));
         self.paging.lend_with(&self.kernels, |paging, kernels| {
-            paging.joins_share(kernels, share, asid)
+            paging.joins_share(kernels, client, share, asid)
         })?;
         self.kernels
             .lend(|kernels| kernels.slots_mut().forget_run_time(asid));

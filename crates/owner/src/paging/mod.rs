@@ -4,6 +4,7 @@
 //! [`requests`]. The card is an argument, with its kernels ([`Kernels`]), and so are the handles of clients.
 
 mod answers;
+mod clients;
 mod commands;
 mod direct;
 mod faults;
@@ -29,7 +30,7 @@ mod transfers;
 use crate::inbox::Inbox;
 use crate::kernels::{HomeRange, Kernels};
 use crate::lane::Post;
-use crate::message::Progress;
+use crate::message::{ClientId, Progress};
 use crate::report::PagingReport;
 use crate::trace::Trace;
 use crate::OwnerOptions;
@@ -58,11 +59,13 @@ use pump::{Parts, Pump};
 use service::Service;
 pub use service::ServiceThreads;
 use spaces::Spaces;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use timeouts::FileTimeouts;
 pub(crate) use timeouts::FileWait;
 use transfers::{HostPlace, Transfers};
 use units::{Asid, CardAddr, CardDescription, HostAddr, PageSize, Picoseconds};
+use wire::ClientPaging;
 
 /// See the module.
 pub(crate) struct Paging {
@@ -259,6 +262,22 @@ impl Paging {
     /// Each space, its statistics, and its card memory.
     pub(crate) fn spaces(&self) -> impl Iterator<Item = (Asid, SpaceStatistics, Occupied)> + '_ {
         self.pager().spaces()
+    }
+
+    /// Clients with a space, now or earlier, that are not forgotten.
+    pub(crate) fn clients(&self) -> BTreeSet<ClientId> {
+        self.pump.service().clients.clients()
+    }
+
+    /// Paging of a client in all its spaces, those that have ended included.
+    pub(crate) fn of_client(&self, client: ClientId) -> ClientPaging {
+        let spaces = self.spaces().map(|(space, counted, _)| (space, counted));
+        self.pump.service().clients.of(client, spaces)
+    }
+
+    /// Drops the counts of a client that has gone.
+    pub(crate) fn forget_client(&mut self, client: ClientId) {
+        self.service().clients.forget(client);
     }
 
     /// Virtual time with a fault waiting.

@@ -251,6 +251,10 @@ impl Pump {
         let ended = !self.pager.has_space(asid);
         if ended {
             self.service.shares.remove(asid);
+            let mut spaces = self.pager.spaces();
+            if let Some((_, counted, _)) = spaces.find(|(space, ..)| *space == asid) {
+                self.service.clients.end(asid, &counted);
+            }
         }
         ended
     }

@@ -13,7 +13,7 @@ use crate::backing::BackingSource;
 use crate::handles::MappedRange;
 use crate::kernels::Kernels;
 use crate::lane::Post;
-use crate::message::{ByteRange, MapOptions, ServeTrap, TranslationMode};
+use crate::message::{ByteRange, ClientId, MapOptions, ServeTrap, TranslationMode};
 use crate::participants::Guest;
 use crate::tasks::Tasks;
 use crate::Aside;
@@ -144,16 +144,18 @@ impl Paging {
         self.pump.await_entries(kernels, space)
     }
 
-    /// Adds a client's space to its share.
+    /// Adds a client's space to its share, and to the client's counts.
     ///
     /// # Errors
     /// The card's.
     pub(crate) fn joins_share(
         &mut self,
         kernels: &mut Kernels,
+        client: ClientId,
         share: ServiceShare,
         asid: Asid,
     ) -> Result<(), Error> {
+        self.service().clients.begin(asid, client);
         self.pump.join_share(&mut self.files, kernels, share, asid)
     }
 

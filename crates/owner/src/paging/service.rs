@@ -11,6 +11,7 @@
 //! priority are pending, others wait, at most for [`PASSES`] batches; and they are served a few events at a time, since a
 //! batch is not interrupted.
 
+use super::clients::PagingByClient;
 use super::faults::Faults;
 use super::pressure::{Flush, Pressure, StreamPlace};
 use super::shares::{ServiceShare, Shares};
@@ -90,6 +91,8 @@ pub(crate) struct Service {
     busy: BTreeSet<Thread>,
     /// The shares that take turns.
     pub(super) shares: Shares,
+    /// Paging of each client.
+    pub(super) clients: PagingByClient,
     /// Spaces of the commands under way; only if spaces have their own threads, or there are several shares or
     /// priorities.
     spaces: BTreeMap<CommandId, Asid>,
