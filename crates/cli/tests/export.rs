@@ -140,6 +140,12 @@ fn what_a_run_takes_is_shown_built_and_drawn() {
         let mut paths = text.lines().filter_map(|line| line.rsplit_once(": "));
         assert!(paths.any(|(_, path)| Path::new(path).exists()), "{text}");
     }
+    // Kernels with the same ports share a shell.
+    let kernels = ["--kernel", "copy", "--kernel", "vadd"];
+    let built = tombolo(folder.path(), &[&["shell", "build"], &kernels[..]].concat());
+    let text = said(&built);
+    let paths = text.lines().filter(|line| line.ends_with(".so"));
+    assert!(built.status.success() && paths.count() == 1, "{text}");
     for (words, wanted) in [
         (["shell", "build", "--preset", "none"], "none"),
         (["shell", "build", "--shell", "absent.toml"], "absent.toml"),
