@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{assert_nothing_is_left, at_rest, kernel, Random, Served};
+use common::{assert_nothing_is_left, at_rest, kernel, set_copy, Random, Served};
 use rustix::process::{kill_process, Pid, Signal};
 use std::fs::File;
 use std::io::Write;
@@ -230,9 +230,7 @@ fn clients_die(serve: fn() -> Served, ground: Ground) {
                 to_map.unmap().unwrap();
                 continue;
             };
-            slot.set_mapping("input", &from).unwrap();
-            slot.set_mapping("output", &to_map).unwrap();
-            slot.set("bytes", from.bytes()).unwrap();
+            set_copy(&slot, &from, &to_map);
             slot.start().unwrap();
             slot.wait(None, |_| Continue::Yes).unwrap();
             to_map.unmap().unwrap();
@@ -282,9 +280,7 @@ fn what_a_dead_client_had_written_is_in_its_file() {
     let from = space.map_file(&input, MapOptions::read_only()).unwrap();
     let to = space.map_file(&output, MapOptions::read_write()).unwrap();
     let slot = card.load_anywhere(kernel("copy"), &space).unwrap();
-    slot.set_mapping("input", &from).unwrap();
-    slot.set_mapping("output", &to).unwrap();
-    slot.set("bytes", from.bytes()).unwrap();
+    set_copy(&slot, &from, &to);
     slot.start().unwrap();
     slot.wait(None, |_| Continue::Yes).unwrap();
     assert!(std::fs::read(&output)

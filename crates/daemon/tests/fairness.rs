@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::kernel;
+use common::{kernel, set_copy};
 use std::fs::{read, write};
 use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
@@ -53,9 +53,7 @@ fn a_program_copies_if_it_is_one() {
     let output = paged(MapOptions::create(input.bytes()));
     let output = space.map_file(format!("out-{name}"), output).unwrap();
     let slot = card.load_anywhere(kernel("copy"), &space).unwrap();
-    slot.set_mapping("input", &input).unwrap();
-    slot.set_mapping("output", &output).unwrap();
-    slot.set("bytes", input.bytes()).unwrap();
+    set_copy(&slot, &input, &output);
     println!("\nready");
     let mut line = String::new();
     std::io::stdin().read_line(&mut line).unwrap();

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{kernel, Served};
+use common::{kernel, set_copy, Served};
 use rustix::process::{kill_process, Pid, Signal};
 use serde_json::Value;
 use std::fs::File;
@@ -128,9 +128,7 @@ fn copy(folder: &Path, name: &str, ready: impl FnOnce()) -> Picoseconds {
     let to = space.map_file(&output, MapOptions::create(from.bytes()));
     let to = to.unwrap();
     let slot = card.load_anywhere(kernel("copy"), &space).unwrap();
-    slot.set_mapping("input", &from).unwrap();
-    slot.set_mapping("output", &to).unwrap();
-    slot.set("bytes", from.bytes()).unwrap();
+    set_copy(&slot, &from, &to);
     slot.start().unwrap();
     ready();
     slot.wait(None, |_| tombolo::Continue::Yes).unwrap();

@@ -6,7 +6,7 @@
 
 mod common;
 
-use common::{assert_nothing_is_left, at_rest, kernel, Random, Served};
+use common::{assert_nothing_is_left, at_rest, kernel, set_copy, Random, Served};
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::net::UnixStream;
@@ -496,9 +496,7 @@ fn still_served(
     let to_map = space
         .map_file(&to, MapOptions::create(from.bytes()))
         .unwrap();
-    slot.set_mapping("input", from).unwrap();
-    slot.set_mapping("output", &to_map).unwrap();
-    slot.set("bytes", from.bytes()).unwrap();
+    set_copy(&slot, from, &to_map);
     slot.start().unwrap();
     slot.wait(None, |_| Continue::Yes).unwrap();
     to_map.unmap().unwrap();

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{assert_nothing_is_left, at_rest, kernel, Served};
+use common::{assert_nothing_is_left, at_rest, kernel, with_copy, Served};
 use std::fs::File;
 use std::io::Write;
 use std::os::unix::net::UnixStream;
@@ -40,8 +40,7 @@ fn copied_between(
     sizes: &[usize],
     alloc: impl Fn(&tombolo::AddressSpace, usize) -> SharedMemory,
 ) {
-    let space = card.create_space().unwrap();
-    let slot = card.load_anywhere(kernel("copy"), &space).unwrap();
+    let (space, slot) = with_copy(card);
     for &size in sizes {
         let bytes: Vec<u8> = (0..size).map(|n| (n * 31 + size) as u8).collect();
         let mut from = alloc(&space, size);

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{kernel, Served};
+use common::{kernel, set_copy, Served};
 use tombolo::{Advice, Card, ClientPaging, FunctionalConfig, MapOptions, PageSize};
 
 const PAGE: u64 = 4096;
@@ -26,9 +26,7 @@ fn copy(served: &Served, card: &Card, name: &str, pages: u64) {
     let options = alone(MapOptions::create(from.bytes()));
     let to = space.map_file(&output, options).unwrap();
     let slot = card.load_anywhere(kernel("copy"), &space).unwrap();
-    slot.set_mapping("input", &from).unwrap();
-    slot.set_mapping("output", &to).unwrap();
-    slot.set("bytes", from.bytes()).unwrap();
+    set_copy(&slot, &from, &to);
     slot.run().unwrap();
     to.unmap().unwrap();
     space.close().unwrap();

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{kernel, Served};
+use common::{kernel, set_copy, Served};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
 use tombolo::{Card, Error, ErrorCode, FunctionalConfig, MapOptions, PageSize, TenantStatus, Use};
@@ -111,9 +111,7 @@ fn pages_take_no_more_card_memory_than_the_quota() {
     let to = MapOptions::create(from.bytes());
     let to = space.map_file(&output, to).unwrap();
     let slot = card.load_anywhere(kernel("copy"), &space).unwrap();
-    slot.set_mapping("input", &from).unwrap();
-    slot.set_mapping("output", &to).unwrap();
-    slot.set("bytes", from.bytes()).unwrap();
+    set_copy(&slot, &from, &to);
     slot.start().unwrap();
     let watcher = served.open();
     let mut most = 0;

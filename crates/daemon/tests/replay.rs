@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{kernel, Random, Served};
+use common::{kernel, set_copy, Random, Served};
 use std::fs;
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -156,9 +156,7 @@ fn copy(
         let to = space.map_file(&output, options(MapOptions::create(from.bytes())));
         let to = to.unwrap();
         let slot = load(&card, "copy", &space);
-        slot.set_mapping("input", &from).unwrap();
-        slot.set_mapping("output", &to).unwrap();
-        slot.set("bytes", from.bytes()).unwrap();
+        set_copy(&slot, &from, &to);
         slot.run().unwrap();
         to.unmap().unwrap();
     }
@@ -267,9 +265,7 @@ fn in_free_mode_time_passes_while_the_card_has_work() {
         let to = space.map_file(served.path("out"), MapOptions::create(from.bytes()));
         let to = to.unwrap();
         let slot = load(&card, "copy", &space);
-        slot.set_mapping("input", &from).unwrap();
-        slot.set_mapping("output", &to).unwrap();
-        slot.set("bytes", from.bytes()).unwrap();
+        set_copy(&slot, &from, &to);
         let now = |card: &Card| card.describe().unwrap().1;
         // Time stands without work.
         std::thread::sleep(Duration::from_millis(200));
@@ -477,9 +473,7 @@ fn a_file_that_changes_between_clients_changes_in_the_replay() {
             .map_file(&output, MapOptions::create(from.bytes()))
             .unwrap();
         let slot = card.load_anywhere(kernel("copy"), &space).unwrap();
-        slot.set_mapping("input", &from).unwrap();
-        slot.set_mapping("output", &to).unwrap();
-        slot.set("bytes", from.bytes()).unwrap();
+        set_copy(&slot, &from, &to);
         slot.run().unwrap();
         to.unmap().unwrap();
     });

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::{kernel, Served};
+use common::{kernel, set_copy, Served};
 use std::fs::OpenOptions;
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -79,9 +79,7 @@ fn a_program_runs_a_kernel_as_on_a_card_of_its_own() {
         .map_file(&to, MapOptions::create(from.bytes()))
         .unwrap();
     let slot = card.load_anywhere(kernel("copy"), &space).unwrap();
-    slot.set_mapping("input", &from).unwrap();
-    slot.set_mapping("output", &to_map).unwrap();
-    slot.set("bytes", from.bytes()).unwrap();
+    set_copy(&slot, &from, &to_map);
     slot.start().unwrap();
     slot.wait(None, |_| Continue::Yes).unwrap();
     to_map.sync().unwrap();
@@ -256,9 +254,7 @@ fn errors_name_a_file_as_the_program_that_mapped_it_does() {
     let from = space.map_file(&source, MapOptions::read_only()).unwrap();
     let to = space.map_file(&second, MapOptions::read_write()).unwrap();
     let slot = card.load_anywhere(kernel("copy"), &space).unwrap();
-    slot.set_mapping("input", &from).unwrap();
-    slot.set_mapping("output", &to).unwrap();
-    slot.set("bytes", from.bytes()).unwrap();
+    set_copy(&slot, &from, &to);
     slot.run().unwrap();
     let short = OpenOptions::new().write(true).open(&first).unwrap();
     short.set_len(5000).unwrap();

@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{at_rest, kernel, Served};
+use common::{at_rest, kernel, with_copy, Served};
 use rustix::process::{kill_process, Pid, Signal};
 use std::fs::File;
 use std::io::{BufRead, BufReader, Read};
@@ -97,8 +97,7 @@ fn copied_to_and_fro(
     sizes: &[usize],
     alloc: impl Fn(&AddressSpace, usize) -> SharedMemory,
 ) {
-    let space = card.create_space().unwrap();
-    let slot = card.load_anywhere(kernel("copy"), &space).unwrap();
+    let (space, slot) = with_copy(card);
     for &size in sizes {
         let (mut from, mut to) = (alloc(&space, size), alloc(&space, size));
         for salt in 0..3 {
@@ -180,8 +179,7 @@ fn memory_that_a_program_has_is_registered_in_place() {
     let watcher = served.open();
     let before = resources(&watcher);
     let card = served.open();
-    let space = card.create_space().unwrap();
-    let slot = card.load_anywhere(kernel("copy"), &space).unwrap();
+    let (space, slot) = with_copy(&card);
     for (pages, shift, page) in [
         (1, 1, PageSize::KIB_4),
         (37, 3, PageSize::MIB_2),
@@ -267,8 +265,7 @@ fn mistakes_are_those_of_one_process() {
     drop((from, to, held));
     assert_eq!(own[0], 0);
     // The card ends before its memory.
-    let space = card.create_space().unwrap();
-    let slot = card.load_anywhere(kernel("copy"), &space).unwrap();
+    let (space, slot) = with_copy(&card);
     let from = space.alloc(9000).unwrap();
     let to = space.alloc(9000).unwrap();
     put(&from, &pattern(9000, 6));
@@ -299,8 +296,7 @@ fn threads_of_several_programs_share_pages_with_their_kernels() {
             let served = &served;
             scope.spawn(move || {
                 let card = served.open();
-                let space = card.create_space().unwrap();
-                let slot = card.load_anywhere(kernel("copy"), &space).unwrap();
+                let (space, slot) = with_copy(&card);
                 const SIZE: usize = 64 << 10;
                 let pages = PageSize::KIB_4;
                 let from = space.alloc_with_pages(SIZE, pages).unwrap();
@@ -351,8 +347,7 @@ fn worked(card: &Card, register: bool, reads: bool) -> Vec<Picoseconds> {
     let read = || drop(reads.then(|| card.report().unwrap()));
     read();
     step();
-    let space = card.create_space().unwrap();
-    let slot = card.load_anywhere(kernel("copy"), &space).unwrap();
+    let (space, slot) = with_copy(card);
     read();
     step();
     let (_pages, own) = Pages::new(600, 300);
@@ -476,8 +471,7 @@ fn a_process_of_another_program() {
 /// Copies for ever, with a trap at each page in each direction.
 fn works() {
     let card = Card::open("unix:card").unwrap();
-    let space = card.create_space().unwrap();
-    let slot = card.load_anywhere(kernel("copy"), &space).unwrap();
+    let (space, slot) = with_copy(&card);
     let (_pages, own) = Pages::new(16, 1);
     let from = space.alloc_with_pages(64 << 10, PageSize::KIB_4).unwrap();
     let to = registered(&space, own, PageSize::KIB_4);
@@ -493,8 +487,7 @@ fn works() {
 /// Starts a kernel and is stopped, until long after the kernel needed its pages.
 fn is_stopped() {
     let card = Card::open("unix:card").unwrap();
-    let space = card.create_space().unwrap();
-    let slot = card.load_anywhere(kernel("copy"), &space).unwrap();
+    let (space, slot) = with_copy(&card);
     let from = space.alloc_with_pages(64 << 10, PageSize::KIB_4).unwrap();
     let to = space.alloc_with_pages(64 << 10, PageSize::KIB_4).unwrap();
     let bytes = pattern(64 << 10, 1);
@@ -587,8 +580,7 @@ fn memory_of_a_killed_daemon_stays_readable() {
         let mut daemon = Process::new("daemon", folder.path());
         daemon.says("it listens");
         let card = Card::open(format!("unix:{}", folder.path().join("card").display())).unwrap();
-        let space = card.create_space().unwrap();
-        let slot = card.load_anywhere(kernel("copy"), &space).unwrap();
+        let (space, slot) = with_copy(&card);
         let (_pages, own) = Pages::new(25, 3);
         let from = space.alloc(100_000).unwrap();
         let to = registered(&space, own, PageSize::KIB_4);
@@ -624,8 +616,7 @@ fn a_daemon_that_ends_gives_memory_back_with_all_bytes() {
     let _alone = alone();
     let mut served = Served::new();
     let card = served.open();
-    let space = card.create_space().unwrap();
-    let slot = card.load_anywhere(kernel("copy"), &space).unwrap();
+    let (space, slot) = with_copy(&card);
     let (_pages, own) = Pages::new(25, 3);
     let from = space.alloc(100_000).unwrap();
     let to = registered(&space, own, PageSize::KIB_4);
@@ -647,8 +638,7 @@ fn a_child_of_the_program_takes_nothing_with_it() {
     let watcher = served.open();
     let before = resources(&watcher);
     let card = served.open();
-    let space = card.create_space().unwrap();
-    let slot = card.load_anywhere(kernel("copy"), &space).unwrap();
+    let (space, slot) = with_copy(&card);
     let (from, to) = (space.alloc(5000).unwrap(), space.alloc(5000).unwrap());
     put(&from, &pattern(5000, 1));
     copy(&slot, &from, &to, 5000);

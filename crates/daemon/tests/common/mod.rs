@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 use tempfile::TempDir;
 use tombolo::{
-    Card, DaemonStatus, FunctionalCard, FunctionalConfig, OwnerOptions, SimOptions, Status,
+    AddressSpace, Card, DaemonStatus, FunctionalCard, FunctionalConfig, Mapping, OwnerOptions,
+    SimOptions, Slot, Status,
 };
 use tombolo_daemon::{Daemon, Journal, Quotas, Settings};
 
@@ -115,6 +116,20 @@ pub fn kernel(name: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../kernels")
         .join(name)
+}
+
+/// A space of its own, and the kernel that copies in any slot.
+pub fn with_copy(card: &Card) -> (AddressSpace, Slot) {
+    let space = card.create_space().unwrap();
+    let slot = card.load_anywhere(kernel("copy"), &space).unwrap();
+    (space, slot)
+}
+
+/// Sets the arguments of the kernel that copies: a whole file.
+pub fn set_copy(slot: &Slot, from: &Mapping, to: &Mapping) {
+    slot.set_mapping("input", from).unwrap();
+    slot.set_mapping("output", to).unwrap();
+    slot.set("bytes", from.bytes()).unwrap();
 }
 
 /// The daemon's resources while this client is the only one; waits for that state.
