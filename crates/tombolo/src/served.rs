@@ -120,13 +120,15 @@ impl Served {
     pub(crate) fn agent(self: &Arc<Self>) -> Result<Arc<Agent>, Error> {
         self.check()?;
         let mut place = self.agent.lock().unwrap_or_else(PoisonError::into_inner);
-        let served = Arc::downgrade(self);
-        let requests: Requests = Arc::new(move |ticket, request, answer| {
-            if let Some(served) = served.upgrade() {
-                drop(served.begin(ticket, request, answer));
-            }
-        });
-        let new = || Arc::new(Agent::new(requests));
+        let new = || {
+            let served = Arc::downgrade(self);
+            let requests: Requests = Arc::new(move |ticket, request, answer| {
+                if let Some(served) = served.upgrade() {
+                    drop(served.begin(ticket, request, answer));
+                }
+            });
+            Arc::new(Agent::new(requests))
+        };
         Ok(place.get_or_insert_with(new).clone())
     }
 
