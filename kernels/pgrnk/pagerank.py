@@ -44,7 +44,8 @@ def pagerank(card: tombolo.Card, graph: graphs.Graph, damping: float, most: int,
         for number in range(most):
             slot.run(records=graph.records, edge_sources=graph.sources, weights=weights, next=next_weights,
                      output=output, vertices=graph.vertices, edges=graph.edges, sources=graph.vertices,
-                     base=graphs.base(damping, graph.vertices, dangling), damping=graphs.damping_of(damping), ranks=1)
+                     base=graphs.base(damping, graph.vertices, dangling), damping=graphs.damping_of(damping), ranks=1,
+                     pause=0)
             report = graphs.Report.read(output.tobytes())
             if report.out_of_range or report.asked_for != report.edges:
                 raise graphs.GraphError(f"the card found another graph than was checked: {report}")

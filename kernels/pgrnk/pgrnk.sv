@@ -17,9 +17,10 @@
 // counted in the 64 bytes of `output`.
 //
 // Throughput: an edge a cycle and a vertex in four cycles, or what memory answers: a row of 64 bytes an edge, 64 of them
-// under way. Latency: a few hundred cycles. Ordering: weights are written in the order of the vertices. Back-pressure:
-// pgrnk_fetch reserves room, pgrnk_rank waits. No deadlock: a vertex waits for its record and its weights, which are
-// under way or have room reserved, and for nothing younger.
+// under way; with `pause` at most an edge in 1 + pause cycles, while rows go on to arrive. Latency: a few hundred cycles.
+// Ordering: weights are written in the order of the vertices. Back-pressure: pgrnk_fetch reserves room, pgrnk_rank
+// waits. No deadlock: a vertex waits for its record and its weights, which are under way or have room reserved, and for
+// nothing younger; a pause ends by itself.
 // Register map: kernel.toml. Control: ap_ctrl_hs.
 
 `include "tmb_ports.svh"
@@ -32,6 +33,7 @@ module pgrnk (
 
   // The arguments of kernel.toml; in a packed struct the highest offset comes first.
   typedef struct packed {
+    logic [63:0] pause;         // 0x60
     logic [31:0] ranks;         // 0x5c
     logic [31:0] damping;       // 0x58
     logic [63:0] base;          // 0x50
@@ -94,6 +96,7 @@ module pgrnk (
   logic [63:0] vertices_left_q;  // records not yet taken
   logic [63:0] edges_left_q;     // weights not yet taken
   logic [1:0] lane_q;            // of the next record in its row
+  logic [7:0] pause_q;           // cycles in which no weight is taken
   logic vertex_valid_q;
   record_t vertex_q, record;     // of the vertex that is summed up: incoming counts down
   logic [63:0] sum_q, asked_for_q;
@@ -107,8 +110,15 @@ module pgrnk (
   assign records_ready = record_taken && record_last;
   // Edges behind the last vertex are taken and dropped.
   assign drains = !vertex_valid_q && vertices_left_q == '0;
-  assign weight_ready = drains || vertex_valid_q && !complete;
+  assign weight_ready = pause_q == '0 && (drains || vertex_valid_q && !complete);
   assign adds = weight_valid && weight_ready;
+
+  // Counted from edge to edge, so that memory's time and that of the next vertex overlap with it.
+  always_ff @(posedge ap_clk) begin
+    if (!ap_rst_n) pause_q <= '0;
+    else if (adds) pause_q <= arguments.pause[7:0];
+    else if (pause_q != '0) pause_q <= pause_q - 8'd1;
+  end
 
   always_ff @(posedge ap_clk) begin
     if (!ap_rst_n) begin
@@ -248,6 +258,7 @@ module pgrnk (
 
   // The shell reports failed accesses to the host.
   logic unused_ok;
-  assign unused_ok = &{1'b0, m_axi_gmem0_rresp, m_axi_gmem1_bresp, arguments.ranks[31:1], ranks_empty};
+  assign unused_ok = &{1'b0, m_axi_gmem0_rresp, m_axi_gmem1_bresp, arguments.ranks[31:1], arguments.pause[63:8],
+                       ranks_empty};
 
 endmodule

@@ -11,6 +11,7 @@ import cocotb
 import graph as graphs
 import numpy
 import pytest
+from cocotb.utils import get_sim_time
 from kernel_bench import KernelBench
 from reference import graph_of, judge, real, reference_wrong
 
@@ -21,7 +22,7 @@ def words(values):
     return b"".join((value & MASK).to_bytes(8, "little") for value in values)
 
 
-async def run_and_compare(bench, records, edges, weights, base, damping, ranks=False):
+async def run_and_compare(bench, records, edges, weights, base, damping, ranks=False, pause=0):
     """One run, against the exact model; returns what the kernel wrote."""
     flat = [word for record in records for word in record]
     sizes = [8 * len(flat), 8 * len(edges), 8 * len(weights), 8 * len(records), 64]
@@ -36,7 +37,7 @@ async def run_and_compare(bench, records, edges, weights, base, damping, ranks=F
     expected[at[4] : at[4] + 64] = report.bytes()
     names = ["records", "edge_sources", "weights", "next", "output"]
     await bench.run(**dict(zip(names, at)), vertices=len(records), edges=len(edges), sources=len(weights),
-                    base=base, damping=damping, ranks=int(ranks))
+                    base=base, damping=damping, ranks=int(ranks), pause=pause)
     bench.expect(expected)
     return result, report
 
@@ -66,7 +67,7 @@ async def cases(bench, count, most):
     for _ in range(count):
         vertices, edges = bench.random.randint(0, most), bench.random.randint(0, 3 * most)
         case = any_case(bench.random, vertices, edges)
-        await run_and_compare(bench, *case, ranks=bench.random.randrange(2) == 1)
+        await run_and_compare(bench, *case, ranks=bench.random.randrange(2) == 1, pause=bench.random.choice([0, 0, 1, 9]))
 
 
 @cocotb.test()
@@ -98,6 +99,22 @@ async def any_numbers_with_stalls(dut):
     await bench.reset()
     bench.stall(seed=3)
     await cases(bench, 12, 24)
+
+
+@cocotb.test()
+async def a_pause_follows_each_edge(dut):
+    """Long enough that memory is faster, it alone sets the time of 400 edges: from edge to edge, of vertices that have
+    two and of edges that no vertex asks for."""
+    bench = KernelBench(dut, seed=5)
+    await bench.reset()
+    records, edges = [(2, 1)] * 100, [number % 50 for number in range(400)]
+    taken = []
+    for pause in (40, 140):
+        began = get_sim_time("ns")
+        await run_and_compare(bench, records, edges, [1] * 50, 0, 1, pause=pause)
+        taken.append(get_sim_time("ns") - began)
+    cycles = (taken[1] - taken[0]) / 4
+    assert abs(cycles - 400 * 100) <= 200, taken
 
 
 async def iterations(bench, graph, damping, count):

@@ -18,6 +18,7 @@ pub(super) const MODEL: KernelModel = KernelModel {
         ("base", 8),
         ("damping", 4),
         ("ranks", 4),
+        ("pause", 8),
     ],
     ports: 2,
     create: || Box::<PageRank>::default(),

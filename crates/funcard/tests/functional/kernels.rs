@@ -281,6 +281,7 @@ proptest! {
             ("base", number(given[0])),
             ("damping", (given[1] as u32).to_le_bytes().to_vec()),
             ("ranks", (given[2] as u32).to_le_bytes().to_vec()),
+            ("pause", number(0)),
         ];
         prop_assert!(run("pgrnk", order, before, &arguments) == expected);
     }

@@ -242,8 +242,8 @@ struct WorkloadText {
     /// Outstanding updates or lookups, for a workload with random updates or triangle counting; default: the kernel's
     /// maximum.
     under_way: Option<u64>,
-    /// Idle cycles after each row of targets, for sequence alignment, after each image, for inference, or after each
-    /// lookup, for triangle counting.
+    /// Idle cycles after each row of targets, for sequence alignment, after each image, for inference, after each
+    /// lookup, for triangle counting, or after each edge, for page rank.
     pause: Option<u64>,
     small: Data,
     large: Data,
@@ -270,12 +270,16 @@ impl TryFrom<WorkloadText> for Workload {
         match (&mut load, text.pause) {
             (_, None) => {}
             (
-                Load::Pairs { pause } | Load::Images { pause } | Load::Triangles { pause, .. },
+                Load::Pairs { pause }
+                | Load::Images { pause }
+                | Load::Ranks { pause }
+                | Load::Triangles { pause, .. },
                 Some(given),
             ) => *pause = given,
             (_, Some(_)) => {
                 return Err(
-                    "`pause` is for sequence alignment, inference and triangles only".to_owned(),
+                    "`pause` is for sequence alignment, inference, triangles and page rank only"
+                        .to_owned(),
                 )
             }
         }

@@ -18,7 +18,7 @@ pub(super) struct Refit {
     platform: String,
     /// By workload: updates or lookups under way.
     under_way: BTreeMap<String, u64>,
-    /// By workload: idle cycles after a row of targets, an image or a lookup.
+    /// By workload: idle cycles after a row of targets, an image, a lookup or an edge.
     pause: BTreeMap<String, u64>,
     /// Replaces the constants of the table's claims.
     constant: Vec<Constant>,
@@ -68,6 +68,7 @@ impl Refit {
                     Some(
                         Load::Pairs { pause }
                         | Load::Images { pause }
+                        | Load::Ranks { pause }
                         | Load::Triangles { pause, .. },
                     ) if constant == "pause" => pause,
                     _ => return Err(rule(format!("no workload `{workload}` with `{constant}`"))),

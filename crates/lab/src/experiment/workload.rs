@@ -27,7 +27,10 @@ pub(crate) enum Load {
     /// Reads a stream of numbers, and writes a sketch: `hll`.
     Sketch,
     /// Reads vertices and edges as streams and weights at random, and writes weights: `pgrnk`.
-    Ranks,
+    Ranks {
+        /// Idle cycles after each edge.
+        pause: u64,
+    },
     /// Reads some vertices as a stream and the records of their neighbours at random: `triangles`.
     Triangles {
         /// Outstanding lookups; 0: the kernel's maximum.
@@ -115,7 +118,7 @@ impl Load {
             "md5" | "sha256" | "sha256_hls" => Self::Hash,
             "flow" => Self::Frames,
             "hll" => Self::Sketch,
-            "pgrnk" => Self::Ranks,
+            "pgrnk" => Self::Ranks { pause: 0 },
             "triangles" => Self::Triangles {
                 under_way: 0,
                 pause: 0,
@@ -133,14 +136,14 @@ impl Load {
             Self::Random
                 | Self::RandomWrites
                 | Self::Updates { .. }
-                | Self::Ranks
+                | Self::Ranks { .. }
                 | Self::Triangles { .. }
         )
     }
 
     /// The rule that this data or sample size violates for the kernel, if any.
     pub(super) fn broken_rule(self, data: &Data, accessed: u64) -> Option<String> {
-        if self == Self::Ranks {
+        if matches!(self, Self::Ranks { .. }) {
             return Sizes::of(data, accessed).err();
         }
         if data.graph.is_some() || data.degree.is_some() {
@@ -161,7 +164,7 @@ impl Load {
             (Self::Updates { .. }, None) => UPDATE,
             (Self::Pairs { .. }, None) => PAIR * TARGETS,
             (Self::Images { .. }, None) => BATCH_BYTES,
-            (Self::Hash | Self::Sketch | Self::Ranks | Self::Triangles { .. }, None) => 64,
+            (Self::Hash | Self::Sketch | Self::Ranks { .. } | Self::Triangles { .. }, None) => 64,
         };
         if unit == 0 || accessed == 0 || accessed % unit != 0 {
             return Some(format!(
@@ -191,7 +194,7 @@ impl Load {
                 (WEIGHTS_PAGE + RECORD * records, CLASSES * records)
             }
             Self::Sketch => (accessed, SKETCH),
-            Self::Ranks => match Sizes::of(data, accessed) {
+            Self::Ranks { .. } => match Sizes::of(data, accessed) {
                 Ok(sizes) => (sizes.places().2, sizes.written() + REPORT),
                 Err(_) => (0, 0),
             },
@@ -219,7 +222,7 @@ impl Load {
             return vec![(0, bytes)];
         }
         match Sizes::of(data, accessed) {
-            Ok(sizes) if self == Self::Ranks => {
+            Ok(sizes) if matches!(self, Self::Ranks { .. }) => {
                 let (records, edges, _) = sizes.places();
                 let contents = sizes.contents(GRAPH_SEED);
                 vec![(records, contents.0), (edges, contents.1)]
@@ -331,7 +334,7 @@ impl Load {
                 ("images", number(1)),
             ],
             Self::Sketch => vec![("length", number(accessed / 8))],
-            Self::Ranks => {
+            Self::Ranks { pause } => {
                 let Ok(sizes) = Sizes::of(data, accessed) else {
                     return Vec::new();
                 };
@@ -348,6 +351,7 @@ impl Load {
                     ("base", number(BASE)),
                     ("damping", DAMPING.to_le_bytes().to_vec()),
                     ("ranks", 0u32.to_le_bytes().to_vec()),
+                    ("pause", number(pause)),
                 ];
             }
         };
@@ -390,7 +394,7 @@ mod tests {
             let data: Data = toml::from_str(&format!(
                 "set_bytes = 524288\naccessed_bytes = {accessed}\n{}",
                 match load {
-                    Load::Ranks => "graph = \"web\"\ndegree = 3.0".to_owned(),
+                    Load::Ranks { .. } => "graph = \"web\"\ndegree = 3.0".to_owned(),
                     _ => access.map_or(String::new(), |bytes| format!("access_bytes = {bytes}")),
                 }
             ))
