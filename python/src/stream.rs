@@ -14,7 +14,7 @@ use pyo3::{type_hint_union, Borrowed, PyTypeInfo};
 use std::collections::VecDeque;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tombolo as library;
-use tombolo::{Error, MappedRange, Picoseconds, StreamError};
+use tombolo::{Error, MappedRange, Picoseconds, StreamErrorKind};
 
 /// An open stream port of a kernel, connected to memory; created by :meth:`Slot.open_stream`.
 ///
@@ -126,7 +126,7 @@ impl Stream {
         py: Python<'_>,
         deadline: Option<Picoseconds>,
         progress: Option<OnProgress>,
-    ) -> PyResult<Result<Moved, StreamError>> {
+    ) -> PyResult<Result<Moved, Error>> {
         let (waited, raised) = self.stream.call(py, |stream| {
             let mut watch = Watch::new(progress);
             let waited = stream.wait(deadline, |progress| watch.look(progress));
@@ -134,8 +134,10 @@ impl Stream {
         })?;
         match (waited, raised) {
             (Err(Error::Interrupted) | Ok(_), Some(raised)) => Err(raised),
-            (Err(Error::Stream(none @ StreamError::NothingUnderWay { .. })), _) => Ok(Err(none)),
-            (Err(error), _) => Err(errors::raise(py, &error)),
+            (Err(error), _) => match error.stream_kind() {
+                Some(StreamErrorKind::NothingUnderWay) => Ok(Err(error)),
+                _ => Err(errors::raise(py, &error)),
+            },
             (Ok(found), None) => Ok(Ok(self.moved(found))),
         }
     }
@@ -213,7 +215,7 @@ impl Stream {
         progress: Option<OnProgress>,
     ) -> PyResult<Moved> {
         let found = self.next(py, picoseconds(deadline), progress)?;
-        found.map_err(|error| errors::raise(py, &error.into()))
+        found.map_err(|error| errors::raise(py, &error))
     }
 
     /// Waits until all outstanding transfers are complete, in order.
@@ -240,7 +242,7 @@ impl Stream {
             match self.stream.call(py, |stream| Ok(stream.close()))? {
                 Ok(()) | Err(Error::Gone { .. }) => self.stream.close(py, |_| Ok(()))?,
                 // Some data were not read; the stream is closed all the same.
-                Err(error @ Error::Stream(StreamError::Unread { .. })) => {
+                Err(error) if error.stream_kind() == Some(StreamErrorKind::Unread) => {
                     self.stream.close(py, |_| Ok(()))?;
                     return Err(errors::raise(py, &error));
                 }

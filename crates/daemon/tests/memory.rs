@@ -10,7 +10,8 @@ use std::process::Command;
 use std::sync::atomic::{AtomicU8, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use tombolo::{
-    Card, Continue, Device, Error, Flow, FunctionalConfig, PageSize, SharedMemory, VirtAddr,
+    Card, Continue, Device, Error, Flow, FunctionalConfig, PageSize, SharedMemory, StreamErrorKind,
+    VirtAddr,
 };
 use wire::{
     decode, encode, receive, send, ByteRange, CreateSpace, Failure, Frame, Hello, Kind, Message,
@@ -149,7 +150,13 @@ fn pipes_are_plugged_into_ports() {
         .success());
     let card = served.open();
     let (_, before) = at_rest(&card);
-    for size in [1, 64, 1000, 100_001] {
+    for (size, packets) in [
+        (1, ""),
+        (64, ":packets=all"),
+        (1000, ":packets=any"),
+        (100_001, ":packets=all"),
+        (100_001, ""),
+    ] {
         let bytes: Vec<u8> = (0..size).map(|n| (n * 13 + n / 256) as u8).collect();
         let (sent, read_from) = (bytes.clone(), q.clone());
         let write_to = p.clone();
@@ -164,18 +171,49 @@ fn pipes_are_plugged_into_ports() {
         let reader = std::thread::spawn(move || std::fs::read(read_from).unwrap());
         let space = card.create_space().unwrap();
         let slot = card.load_anywhere(kernel("loopback"), &space).unwrap();
-        let device = |path: &std::path::Path| {
-            let name = format!("pipe:{}:timeout=20s", path.display());
+        let device = |path: &std::path::Path, packets: &str| {
+            let name = format!("pipe:{}:timeout=20s{packets}", path.display());
             Device::parse(name.as_ref()).unwrap()
         };
         let mut flow = Flow::new(&space);
-        flow.plug(&slot, "in", device(&p)).unwrap();
-        flow.plug(&slot, "out", device(&q)).unwrap();
+        flow.plug(&slot, "in", device(&p, "")).unwrap();
+        flow.plug(&slot, "out", device(&q, packets)).unwrap();
         flow.run(None, |_| Continue::Yes).unwrap();
         writer.join().unwrap();
-        assert_eq!(reader.join().unwrap(), bytes, "{size} bytes");
+        assert_eq!(reader.join().unwrap(), bytes, "{size} bytes{packets}");
     }
     assert_nothing_is_left(&card, before);
+}
+
+#[test]
+fn transfers_are_waited_for_until_none_is_under_way() {
+    let _alone = alone();
+    let served = Served::with(FunctionalConfig {
+        streams_per_slot: 1,
+        ports_per_slot: 3,
+        ..FunctionalConfig::default()
+    });
+    let card = served.open();
+    let space = card.create_space().unwrap();
+    let slot = card.load_anywhere(kernel("loopback"), &space).unwrap();
+    let memory = space.alloc(1000).unwrap();
+    put(&memory, &[7; 400]);
+    let [input, output] = ["in", "out"].map(|port| slot.open_stream(port).unwrap());
+    for (from, to) in [(0, 500), (100, 700)] {
+        output.write(memory.part(to, 200).unwrap()).unwrap();
+        input.read(memory.part(from, 200).unwrap()).unwrap();
+    }
+    let moved = output.sync(None).unwrap();
+    assert_eq!(moved.iter().map(|one| one.bytes).sum::<u64>(), 400);
+    assert_eq!(input.sync(None).unwrap().len(), 2);
+    assert_eq!(get(&memory, 900)[500..], [7; 400]);
+    assert!(output.sync(None).unwrap().is_empty());
+    let nothing = output.poll().unwrap_err();
+    let kind = Some(StreamErrorKind::NothingUnderWay);
+    assert_eq!(nothing.stream_kind(), kind, "{nothing}");
+    input.close().unwrap();
+    let closed = input.close().unwrap_err();
+    assert_eq!(closed.stream_kind(), Some(StreamErrorKind::NotOpen));
 }
 
 /// A client that sends messages that no library sends.

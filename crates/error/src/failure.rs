@@ -1,12 +1,14 @@
 //! Conversion between errors and their form on a socket.
 
 use crate::error::{AccessError, Error};
-use wire::{ErrorCode, Failure, Values};
+use wire::{ErrorCode, Failure, StreamErrorKind, Values};
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        let (code, message) = (error.code(), error.to_string());
-        let values = match error {
+        let mut failure = Self::new(error.code(), error.to_string());
+        failure.stream = error.stream_kind();
+        failure.errno = error.errno();
+        failure.with(match error {
             Error::Served(failure) => return failure,
             Error::Gone { what, why } => Values::Gone {
                 what,
@@ -44,15 +46,14 @@ impl From<Error> for Failure {
                 reason,
             },
             _ => Values::None,
-        };
-        Self::new(code, message).with(values)
+        })
     }
 }
 
 impl Error {
     /// The error that a daemon reported.
     pub fn told(failure: Failure) -> Self {
-        match failure.values {
+        match *failure.values {
             Values::Gone { what, why } => Self::Gone {
                 what,
                 why: why.into(),
@@ -92,11 +93,30 @@ impl Error {
             Values::None => Self::Served(failure),
         }
     }
+
+    /// Kind of a failure of a stream, of this process or of a daemon.
+    pub fn stream_kind(&self) -> Option<StreamErrorKind> {
+        match self {
+            Self::Stream(error) => error.kind(),
+            Self::Served(failure) => failure.stream,
+            _ => None,
+        }
+    }
+
+    /// The operating system's number of the cause of a failed transfer or file operation, of this process or of a daemon.
+    pub fn errno(&self) -> Option<i32> {
+        match self {
+            Self::File { source, .. } | Self::Transfer { source, .. } => source.raw_os_error(),
+            Self::Served(failure) => failure.errno,
+            _ => None,
+        }
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::{PortName, StreamError};
     use units::{Picoseconds, SlotId, VirtAddr};
 
     #[test]
@@ -119,6 +139,20 @@ mod tests {
                 used: 2,
                 most: 2,
             },
+            Error::Stream(StreamError::NothingUnderWay {
+                name: PortName {
+                    slot,
+                    kernel: "loopback".to_owned(),
+                    port: "in".to_owned(),
+                },
+            }),
+            Error::Transfer {
+                label: "full".to_owned(),
+                direction: "writing back",
+                bytes: 4096,
+                offset: 0,
+                source: std::io::Error::from_raw_os_error(28),
+            },
             Error::Interrupted,
             Error::Internal("a bug".to_owned()),
             Error::Deadline {
@@ -138,9 +172,11 @@ mod tests {
         ];
         for error in errors {
             let (code, text) = (error.code(), error.to_string());
+            let (stream, errno) = (error.stream_kind(), error.errno());
             let bytes = wire::encode(&Failure::from(error)).unwrap();
             let told = Error::told(wire::decode(&bytes).unwrap());
             assert_eq!((told.code(), told.to_string()), (code, text));
+            assert_eq!((told.stream_kind(), told.errno()), (stream, errno));
             let again = Failure::from(told);
             assert_eq!(wire::encode(&again).unwrap(), bytes);
         }

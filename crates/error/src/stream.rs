@@ -1,6 +1,7 @@
 //! Errors of streams, each with the port, the rule and the remedy.
 
 use units::{Picoseconds, SlotId, StreamDirection};
+use wire::StreamErrorKind;
 
 /// A port of a kernel in a slot, as messages name it.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -278,4 +279,28 @@ pub enum StreamError {
         /// Bytes moved before.
         moved: u64,
     },
+}
+
+impl StreamError {
+    /// Kind, for programs; `None`: none beyond the error code.
+    pub fn kind(&self) -> Option<StreamErrorKind> {
+        Some(match self {
+            Self::NothingUnderWay { .. } => StreamErrorKind::NothingUnderWay,
+            Self::Stuck { moved, .. } => StreamErrorKind::Stuck { moved: *moved },
+            Self::Reset { .. }
+            | Self::AccessFailed { .. }
+            | Self::MalformedBeat { .. }
+            | Self::Network { .. } => StreamErrorKind::TransferFailed,
+            Self::NotOpen { .. } => StreamErrorKind::NotOpen,
+            Self::Unread { .. } => StreamErrorKind::Unread,
+            Self::NoSuchPort { .. }
+            | Self::WrongDirection { .. }
+            | Self::WrongEnd { .. }
+            | Self::OutOfMapping { .. }
+            | Self::OtherSpace { .. }
+            | Self::NoPeer { .. } => StreamErrorKind::Argument,
+            Self::NoInterface { .. } => StreamErrorKind::NoInterface,
+            _ => return None,
+        })
+    }
 }

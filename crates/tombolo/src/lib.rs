@@ -95,5 +95,5 @@ pub use units::{
 pub use verilated::Progress as BuildProgress;
 pub use wire::{
     ClientId, ClientPaging, ClientStatus, DaemonStatus, ErrorCode, Failure, OwnerStatus,
-    SlotStatus, Status, TenantStatus, Use,
+    SlotStatus, Status, StreamErrorKind, TenantStatus, Use,
 };

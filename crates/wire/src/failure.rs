@@ -13,7 +13,35 @@ pub struct Failure {
     pub message: String,
     /// Values for programs.
     #[serde(default)]
-    pub values: Values,
+    pub values: Box<Values>,
+    /// Kind of a failure of a stream.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stream: Option<StreamErrorKind>,
+    /// The operating system's number of the cause.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub errno: Option<i32>,
+}
+
+/// Kinds of failures of a stream that programs distinguish, beyond the error code.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum StreamErrorKind {
+    /// No transfer was begun, or all were waited for.
+    NothingUnderWay,
+    /// The transfer was not complete at the deadline, or never will be. It is still under way.
+    Stuck {
+        /// Bytes moved so far.
+        moved: u64,
+    },
+    /// The transfer ended with a failure; those behind it can be waited for.
+    TransferFailed,
+    /// The stream was closed before, or its slot was.
+    NotOpen,
+    /// The stream is closed now, and the kernel had sent more than was taken.
+    Unread,
+    /// The call is wrong for the port or its memory, whatever the state of the stream.
+    Argument,
+    /// The card has no network interface for the port.
+    NoInterface,
 }
 
 /// Values of the failures that programs distinguish.
@@ -75,14 +103,19 @@ impl Failure {
         Self {
             code: code.number(),
             message: message.into(),
-            values: Values::None,
+            values: Box::default(),
+            stream: None,
+            errno: None,
         }
     }
 
     /// Adds values for programs.
     #[must_use]
     pub fn with(self, values: Values) -> Self {
-        Self { values, ..self }
+        Self {
+            values: Box::new(values),
+            ..self
+        }
     }
 
     /// Kind of the failure; [`ErrorCode::Internal`] if this version does not know the code.

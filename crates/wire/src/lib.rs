@@ -31,7 +31,7 @@ pub use carried::{
     TakeStatus, TrapServed, TrappedPart, WrittenReport,
 };
 pub use error_code::ErrorCode;
-pub use failure::{Failure, Values};
+pub use failure::{Failure, StreamErrorKind, Values};
 pub use fields::{MapField, MAP_FIELDS};
 pub use frame::{
     Frame, FrameError, Header, Kind, Side, ENDS_CONNECTION, MOST_DESCRIPTORS, MOST_REPLY,

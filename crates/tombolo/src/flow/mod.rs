@@ -48,7 +48,6 @@ use crate::space::AddressSpace;
 use crate::stream::Stream;
 use across::PeerRange;
 use error::Error;
-use error::StreamError;
 use owner::message::{
     Describe, InspectStream, Moved, PacketPart, PacketsMissing, PollStreams, Progress,
     SettleStream, StreamHandle, Taken, TransfersState,
@@ -61,6 +60,7 @@ use std::sync::mpsc::{channel, Receiver, RecvTimeoutError, Sender};
 use std::sync::Arc;
 use std::time::Duration;
 use units::{PageSize, Picoseconds, StreamDirection, StreamWaiting};
+use wire::StreamErrorKind;
 
 /// Buffers in memory shared with the card, per port.
 const BUFFERS: usize = 2;
@@ -314,7 +314,7 @@ impl<'a> Flow<'a> {
     /// then, also while a device keeps the host waiting, and decides whether to go on.
     ///
     /// # Errors
-    /// [`DeviceError`]; as [`Stream::wait`](crate::Stream::wait); [`StreamError::Untaken`]: a kernel has sent more than
+    /// [`DeviceError`]; as [`Stream::wait`](crate::Stream::wait); [`StreamError::Untaken`](crate::StreamError::Untaken): a kernel has sent more than
     /// its port's connection takes. Bytes that kernels sent before may or may not have reached their device.
     pub fn run(
         mut self,
@@ -690,10 +690,11 @@ impl<'a> Flow<'a> {
             // A packet without TLAST is complete with the bytes that have arrived.
             let anywhere = out && !waiting.is_any() && (waiting.endless || wanted == Packets::Any);
             let between = out && wanted == Packets::All && untouched && waiting.held == 0;
-            match self.expire(&[number], elapsed.max(Picoseconds::new(1))) {
-                Err(Error::Stream(StreamError::Stuck { moved, .. }))
-                    if anywhere || (between && moved == 0) =>
-                {
+            let Err(error) = self.expire(&[number], elapsed.max(Picoseconds::new(1))) else {
+                continue;
+            };
+            match error.stream_kind() {
+                Some(StreamErrorKind::Stuck { moved }) if anywhere || (between && moved == 0) => {
                     // Everything is reported: transfers that wait for more end with the bytes that have arrived.
                     let port = &mut self.ports[number];
                     if !port.stopped {
@@ -701,7 +702,7 @@ impl<'a> Flow<'a> {
                         port.stream.stop()?;
                     }
                 }
-                other => other?,
+                _ => return Err(error),
             }
         }
         Ok(())
