@@ -18,8 +18,9 @@
  *   ENOMEM     out of memory
  * Errors of the system have the system's number: a file or folder (ENOENT, EACCES), a peer (ECONNREFUSED).
  *
- * Card. The first call opens the card named by the environment variable TOMBOLO_VFPIO_CARD, `functional` (no RTL
- * and no time) or a platform; by default the simulated u280 of the paper. vfpio_attach uses an open one.
+ * Card. The first call opens the card named by the environment variable TOMBOLO_VFPIO_CARD, else by TOMBOLO_CARD:
+ * `functional` (no RTL and no time), a platform, or `unix:FILE`, the card of a daemon, which programs share; by default the
+ * simulated u280 of the paper. vfpio_attach uses an open one.
  *
  * Threads. The calls may be made from any thread.
  */
@@ -50,8 +51,8 @@ typedef enum IODevs { HOST_MEM = 0, FPGA_MEM = 1, RDMA_MEM = 2 } IODev;
 #define ASYNC_WR 6
 #define ASYNC_RDWR 7
 
-/* Programs a kernel into any slot that this interface does not use; returns the slot. bitstream: the path of the
- * kernel's folder, a string. */
+/* Programs a kernel into the first empty slot; returns the slot. bitstream: the path of the
+ * kernel's folder, a string. EBUSY: every slot of the card has a kernel, of this program or of another. */
 int vfpio_init(const void *bitstream);
 
 /* Releases the slot. Its connections are closed; outstanding transfers are lost. */

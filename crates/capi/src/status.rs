@@ -6,7 +6,7 @@ use std::ffi::{c_char, c_int, c_void, CString};
 use std::mem::ManuallyDrop;
 use std::panic::{catch_unwind, AssertUnwindSafe};
 use std::sync::{LazyLock, OnceLock};
-use tombolo::{Error, ErrorCode};
+use tombolo::{Error, ErrorCode, StreamErrorKind};
 
 /// Status codes of this interface only; all others are the library's error codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -100,10 +100,7 @@ impl Failure {
 
 impl From<Error> for Failure {
     fn from(error: Error) -> Self {
-        let errno = match &error {
-            Error::File { source, .. } | Error::Transfer { source, .. } => source.raw_os_error(),
-            _ => None,
-        };
+        let errno = error.errno();
         Self {
             status: error.code().number() as c_int,
             message: error.to_string(),
@@ -115,7 +112,6 @@ impl From<Error> for Failure {
 
 /// The errno that fits an error of the library best.
 fn posix_of(error: &Error) -> c_int {
-    use tombolo::StreamError as Stream;
     match error {
         // A file that cannot be read, or a manifest that breaks a rule.
         Error::Kernel(error) => return of_system(error).unwrap_or(libc::EINVAL),
@@ -124,15 +120,11 @@ fn posix_of(error: &Error) -> c_int {
                 return errno;
             }
         }
-        Error::Stream(
-            Stream::NoSuchPort { .. }
-            | Stream::WrongDirection { .. }
-            | Stream::WrongEnd { .. }
-            | Stream::OutOfMapping { .. }
-            | Stream::OtherSpace { .. }
-            | Stream::NoPeer { .. },
-        ) => return libc::EINVAL,
-        Error::Stream(Stream::NoInterface { .. }) => return libc::ENODEV,
+        _ => {}
+    }
+    match error.stream_kind() {
+        Some(StreamErrorKind::Argument) => return libc::EINVAL,
+        Some(StreamErrorKind::NoInterface) => return libc::ENODEV,
         _ => {}
     }
     match error.code() {
@@ -146,7 +138,10 @@ fn posix_of(error: &Error) -> c_int {
         | ErrorCode::Configuration
         | ErrorCode::Device => libc::EINVAL,
         ErrorCode::Gone => libc::EBADF,
-        ErrorCode::Stream | ErrorCode::MemoryInUse | ErrorCode::SlotState => libc::EBUSY,
+        ErrorCode::Stream
+        | ErrorCode::MemoryInUse
+        | ErrorCode::NoFreeSlot
+        | ErrorCode::SlotState => libc::EBUSY,
         ErrorCode::Deadline => libc::ETIMEDOUT,
         ErrorCode::Unshareable => libc::ENOMEM,
         _ => libc::EIO,

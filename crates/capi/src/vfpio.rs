@@ -9,9 +9,9 @@ use std::ffi::{c_char, c_int, c_void};
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tombolo::{
-    AddressSpace, Card, Connection, Continue, FunctionalCard, FunctionalConfig, MapOptions,
-    MappedRange, Mapping, Moved, OwnerOptions, Picoseconds, RemoteMemory, SharedMemory,
-    ShellConfig, SimOptions, Slot, SlotId, Stream, StreamError,
+    AddressSpace, Card, CardName, Connection, Continue, FunctionalCard, FunctionalConfig,
+    MapOptions, MappedRange, Mapping, Moved, OwnerOptions, Picoseconds, RemoteMemory, SharedMemory,
+    ShellConfig, SimOptions, Slot, Stream, StreamErrorKind,
 };
 
 const RD: c_int = 1;
@@ -117,20 +117,28 @@ fn unknown(dev_fd: c_int) -> Failure {
     Failure::new(Status::Handle, rule)
 }
 
+/// Selects the card of this interface alone; the next choice is [`CardName::VARIABLE`].
+const CARD: &str = "TOMBOLO_VFPIO_CARD";
+
 /// Opens the card that the environment names.
 fn open_card(peer: Option<&Peer>) -> Result<Card, Failure> {
-    let named = std::env::var("TOMBOLO_VFPIO_CARD").unwrap_or_else(|_| "u280".to_owned());
-    if named == "functional" {
-        let config = FunctionalConfig {
-            slots: 4,
-            queues: 5,
-            streams_per_slot: 2,
-            ..FunctionalConfig::default()
-        };
-        let card = Box::new(FunctionalCard::new(config));
-        return Ok(Card::new(card, OwnerOptions::default())?);
-    }
-    let mut options = SimOptions::named(&named).map_err(tombolo::Error::from)?;
+    let named =
+        CardName::from_environment(CARD).or_else(|| CardName::from_environment(CardName::VARIABLE));
+    let platform = match named {
+        Some(name) if name.is_external() => return Ok(Card::open(name.to_string())?),
+        Some(CardName::Functional) => {
+            let config = FunctionalConfig {
+                slots: 4,
+                queues: 5,
+                streams_per_slot: 2,
+                ..FunctionalConfig::default()
+            };
+            return Ok(Card::functional(FunctionalCard::new(config))?);
+        }
+        Some(name) => name.to_string(),
+        None => "u280".to_owned(),
+    };
+    let mut options = SimOptions::named(&platform).map_err(tombolo::Error::from)?;
     options.shell = ShellConfig {
         slots: 2,
         streams_per_slot: 1,
@@ -309,11 +317,11 @@ impl OpenDevice {
             let over = match waited {
                 Ok(Some(moved)) => Ok(moved),
                 Ok(None) => return result,
-                Err(tombolo::Error::Stream(StreamError::NothingUnderWay { .. })) => return result,
-                Err(tombolo::Error::Stream(error)) if ends_transfer(&error) => {
-                    Err(tombolo::Error::from(error).into())
-                }
-                Err(error) => return result.and(Err(error.into())),
+                Err(error) => match error.stream_kind() {
+                    Some(StreamErrorKind::NothingUnderWay) => return result,
+                    Some(StreamErrorKind::TransferFailed) => Err(error.into()),
+                    _ => return result.and(Err(error.into())),
+                },
             };
             // Only the bytes that have arrived; the memory of bytes still to come is the kernel's.
             let memory = lock(&self.begun[usize::from(writes)]).pop_front().flatten();
@@ -442,17 +450,6 @@ fn transfer(
     Ok(usize::try_from(moved).unwrap_or(size))
 }
 
-/// Whether this failure ends the transfer, so that the next one can be waited for.
-fn ends_transfer(error: &StreamError) -> bool {
-    matches!(
-        error,
-        StreamError::Reset { .. }
-            | StreamError::AccessFailed { .. }
-            | StreamError::MalformedBeat { .. }
-            | StreamError::Network { .. }
-    )
-}
-
 #[no_mangle]
 pub unsafe extern "C" fn vfpio_init(bitstream: *const c_void) -> c_int {
     with_errno(-1, || {
@@ -460,18 +457,14 @@ pub unsafe extern "C" fn vfpio_init(bitstream: *const c_void) -> c_int {
         let folder = Path::new(unsafe { text(bitstream.cast(), "bitstream") }?);
         let mut state = state();
         let place = state.place()?;
-        let slots = handles::with_card(place.card, |card| Ok(card.describe()?.0.slots))?;
-        let free = (0..slots).find(|slot| !place.slots.contains_key(&c_int::from(*slot)));
-        let Some(free) = free else {
-            let rule = format!("all {slots} slots are in use: call vfpio_release first");
-            return Err(Failure::new(Status::Order, rule));
-        };
+        // The card chooses: other programs may have kernels on it.
         let slot = handles::with_card(place.card, |card| {
-            Ok(card.load(SlotId(free), folder, &place.space)?)
+            Ok(card.load_anywhere(folder, &place.space)?)
         })?;
+        let number = c_int::from(slot.id().0);
         let slot = handles::insert(place.card, HandleObject::Slot(Box::new(slot)))?;
-        place.slots.insert(free.into(), slot);
-        Ok(free.into())
+        place.slots.insert(number, slot);
+        Ok(number)
     })
 }
 
@@ -728,13 +721,14 @@ pub extern "C" fn vfpio_close(dev_fd: c_int) -> c_int {
             return Err(Failure::new(Status::Order, rule));
         }
         for (stream, _) in open.streams() {
-            match stream.close() {
-                Ok(()) | Err(tombolo::Error::Stream(StreamError::NotOpen { .. })) => {}
+            let Err(error) = stream.close() else {
+                continue;
+            };
+            match error.stream_kind() {
+                Some(StreamErrorKind::NotOpen) => {}
                 // It is closed nevertheless.
-                Err(error @ tombolo::Error::Stream(StreamError::Unread { .. })) => {
-                    told = told.and(Err(error.into()));
-                }
-                Err(error) => return Err(error.into()),
+                Some(StreamErrorKind::Unread) => told = told.and(Err(error.into())),
+                _ => return Err(error.into()),
             }
         }
         match &open.device {

@@ -10,6 +10,7 @@ mod liar;
 #[path = "../../tombolo/tests/common/odd_kernel.rs"]
 mod odd_kernel;
 
+use daemon::Daemon;
 use installed::{compilers, here, run, skip, Installed, GCC};
 use liar::{liar, GOOD, WRONG_KEY};
 use odd_kernel::odd_kernel;
@@ -17,6 +18,7 @@ use std::fs;
 use std::path::Path;
 use std::process::Command;
 use tempfile::TempDir;
+use tombolo::{Card, CardName, FunctionalCard, FunctionalConfig};
 
 impl Installed {
     /// Runs an example on a file; what it made.
@@ -223,6 +225,56 @@ fn vfpio_programs_work() {
     });
     run(functional(&program).arg(&from).arg(&to).args(odd));
     assert!(fs::read(&to).unwrap() == input);
+}
+
+/// Everything of `vfpio.h` on a daemon's card; then several programs on one at once, whose slots the daemon chooses.
+#[test]
+fn vfpio_programs_share_the_card_of_a_daemon() {
+    let installed = Installed::new();
+    let daemon = |slots, spaces, socket: &Path| {
+        let config = FunctionalConfig {
+            slots,
+            spaces,
+            queues: slots + 1,
+            streams_per_slot: 2,
+            ..FunctionalConfig::default()
+        };
+        let card = Card::functional(FunctionalCard::new(config)).unwrap();
+        let name = format!("unix:{}", socket.display());
+        (Daemon::listen(card, socket).unwrap(), name)
+    };
+    let (alone, card) = daemon(4, 2, &installed.path("alone"));
+    let program = installed.compile(GCC, "tests/vfpio.c", true);
+    let (from, to) = (installed.path("in"), installed.path("out"));
+    let input = noise(5000);
+    fs::write(&from, &input).unwrap();
+    let odd = [None, Some(12)].map(|width| {
+        let folder = installed.path(&format!("odd{width:?}"));
+        odd_kernel(&folder, width);
+        folder
+    });
+    let mut command = Command::new(&program);
+    command.arg(installed.kernel("loopback")).arg(&from);
+    command.env(CardName::VARIABLE, &card).arg(&to).args(odd);
+    run(&mut command);
+    assert!(fs::read(&to).unwrap() == input);
+    alone.stop();
+
+    let (many, card) = daemon(6, 4, &installed.path("many"));
+    let listing = installed.compile(GCC, "examples/vfpio_listing2.cpp", true);
+    let arguments = installed.compile(GCC, "tests/vfpio_arguments.c", true);
+    let programs = [(&listing, "loopback"), (&arguments, "sha3")];
+    for _ in 0..3 {
+        std::thread::scope(|scope| {
+            for (program, kernel) in programs.iter().cycle().take(4) {
+                let mut command = Command::new(program);
+                command.env("TOMBOLO_VFPIO_CARD", &card);
+                command.arg(installed.kernel(kernel));
+                scope.spawn(move || run(&mut command));
+            }
+        });
+    }
+    many.stop();
 }
 
 /// On both kinds of card.

@@ -160,7 +160,7 @@ int main(int argc, char **argv)
     REFUSED(vfpio_init(argv[5]), EINVAL, "12 bits: a stream's data width");
     int c = vfpio_init(argv[1]), d = vfpio_init(argv[1]);
     CHECK(c >= 0 && d >= 0);
-    REFUSED(vfpio_init(argv[1]), EBUSY, "in use");
+    REFUSED(vfpio_init(argv[1]), EBUSY, "all 4 slots");
 
     CHECK(vfpio_release(a) == 0);
     REFUSED(vfpio_release(a), EBADF, "released");
