@@ -10,8 +10,15 @@ fn here() -> &'static Path {
 }
 
 fn files(folder: &str) -> Vec<PathBuf> {
-    let entries = fs::read_dir(here().join(folder)).unwrap();
-    let mut files: Vec<PathBuf> = entries.map(|entry| entry.unwrap().path()).collect();
+    let mut files = Vec::new();
+    let mut folders = vec![here().join(folder)];
+    while let Some(folder) = folders.pop() {
+        let entries = fs::read_dir(folder).unwrap();
+        let paths = entries.map(|entry| entry.unwrap().path());
+        let (inner, found): (Vec<_>, Vec<_>) = paths.partition(|path| path.is_dir());
+        folders.extend(inner);
+        files.extend(found);
+    }
     files.sort();
     files
 }
