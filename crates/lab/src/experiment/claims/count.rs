@@ -347,8 +347,8 @@ mod tests {
     fn a_calibrated_value_is_never_reproduced() {
         let experiment = read();
         let all = counted(&experiment, |_| 1.0);
-        // Seventeen, plus AmorphOS's cold large streams, which share a simulation with the small ones.
-        assert_eq!(all.calibrated, 22);
+        // One for each fitted value, plus AmorphOS's cold large streams, which share a simulation with the small ones.
+        assert_eq!(all.calibrated, 23);
         let fitted = |cell: &Cell<'_>| cell.name() == "gups.coyote-4k.hot_large";
         let off = counted(&experiment, |cell| if fitted(cell) { 2.0 } else { 1.0 });
         assert_eq!(off.predicted, all.predicted);
