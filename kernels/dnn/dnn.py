@@ -42,7 +42,7 @@ def dnn(card: tombolo.Card, network: net.Network, images: np.ndarray) -> np.ndar
     with card.create_space() as space:
         slot = card.load(KERNELS / "dnn", space)
         slot.run(weights=network.pack(), images=records, output=output, records=len(records), batch=net.BATCH,
-                 shift=network.shift, pause=0)
+                 shift=network.shift, pause=0, in_turn=0)
     return net.results(output, len(images))
 
 

@@ -7,7 +7,8 @@
 // which the first `batch` rows are images; what follows them, labels for instance, is not read. An image gets two bytes,
 // its class and the margin of its score. A record's results begin with a new row; the rest of its last row is 0.
 //
-// Throughput: an image in 36 cycles, plus `pause`. Latency: weights, then 57 cycles. Ordering: results as images.
+// Throughput: an image in 36 cycles, plus `pause`. With `in_turn` a burst, a record's images at most, is requested when
+// those before are computed, so each adds memory's latency. Latency: weights, then 57 cycles. Ordering: results as images.
 // Back-pressure: no image begins unless its row of results has room. No deadlock: results wait for memory alone. If a
 // count is 0, nothing is read or written; more than 64 images per record count as 64, of `records` the low 32 bits.
 // Register map: kernel.toml. Control: ap_ctrl_hs.
@@ -29,6 +30,7 @@ module dnn (
 
   // The arguments of kernel.toml; in a packed struct the highest offset comes first.
   typedef struct packed {
+    logic [63:0] in_turn;      // 0x48
     logic [63:0] pause;        // 0x40
     logic [63:0] shift;        // 0x38
     logic [63:0] batch;        // 0x30
@@ -65,7 +67,7 @@ module dnn (
     if (start) result_rows_q <= batch == '0 ? '0 : batch > 7'd32 ? {1'b0, records, 1'b0} : {2'b0, records};
   end
 
-  logic row_valid, row_ready;
+  logic row_valid, row_ready, fetch_arvalid, may_ask;
   logic [511:0] row;
 
   dnn_fetch #(
@@ -81,8 +83,8 @@ module dnn (
     .row_valid_o(row_valid),
     .row_ready_i(row_ready),
     .row_o(row),
-    .arvalid_o(m_axi_gmem0_arvalid),
-    .arready_i(m_axi_gmem0_arready),
+    .arvalid_o(fetch_arvalid),
+    .arready_i(m_axi_gmem0_arready && may_ask),
     .araddr_o(m_axi_gmem0_araddr),
     .arlen_o(m_axi_gmem0_arlen),
     .rvalid_i(m_axi_gmem0_rvalid),
@@ -108,6 +110,21 @@ module dnn (
     if (!ap_rst_n || begins_q) pause_q <= '0;
     else if (image) pause_q <= arguments.pause[7:0];
     else if (idle && pause_q != '0) pause_q <= pause_q - 8'd1;
+  end
+
+  // -- Requests in turn ---------------------------------------------------------------------------
+
+  logic in_turn;
+  logic [6:0] rows_left_q;  // requested, and not taken
+
+  assign in_turn = arguments.in_turn[0];
+  assign may_ask = !in_turn || (rows_left_q == '0 && idle && pause_q == '0);
+  assign m_axi_gmem0_arvalid = fetch_arvalid && may_ask;
+
+  always_ff @(posedge ap_clk) begin
+    if (!ap_rst_n || begins_q || !in_turn) rows_left_q <= '0;
+    else if (m_axi_gmem0_arvalid && m_axi_gmem0_arready) rows_left_q <= 7'(m_axi_gmem0_arlen) + 7'd1;
+    else if (row_valid && row_ready) rows_left_q <= rows_left_q - 7'd1;
   end
 
   logic result_valid;
@@ -189,6 +206,6 @@ module dnn (
   logic unused_ok;
   assign unused_ok = &{1'b0, unused_ready, m_axi_gmem0_rresp, m_axi_gmem0_rlast, m_axi_gmem1_bresp, arguments.weights[5:0],
                        arguments.images[5:0], arguments.records[63:32], arguments.batch[63:7], arguments.shift[63:5],
-                       arguments.pause[63:8]};
+                       arguments.pause[63:8], arguments.in_turn[63:1]};
 
 endmodule

@@ -14,6 +14,7 @@ pub(super) const MODEL: KernelModel = KernelModel {
         ("batch", 8),
         ("shift", 8),
         ("pause", 8),
+        ("in_turn", 8),
     ],
     ports: 2,
     create: || Box::<Dnn>::default(),

@@ -558,6 +558,7 @@ proptest! {
             ("batch", number(batch)),
             ("shift", number(shift)),
             ("pause", number(0)),
+            ("in_turn", number(0)),
         ];
         prop_assert!(run("dnn", order, before, &arguments) == expected);
     }

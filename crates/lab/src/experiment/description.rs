@@ -245,6 +245,9 @@ struct WorkloadText {
     /// Idle cycles after each row of targets, for sequence alignment, after each image, for inference, after each
     /// lookup, for triangle counting, or after each edge, for page rank.
     pause: Option<u64>,
+    /// Whether images are requested only when those before are computed, for inference.
+    #[serde(default)]
+    in_turn: bool,
     small: Data,
     large: Data,
     oversubscribed: Option<Data>,
@@ -271,7 +274,7 @@ impl TryFrom<WorkloadText> for Workload {
             (_, None) => {}
             (
                 Load::Pairs { pause }
-                | Load::Images { pause }
+                | Load::Images { pause, .. }
                 | Load::Ranks { pause }
                 | Load::Triangles { pause, .. },
                 Some(given),
@@ -282,6 +285,11 @@ impl TryFrom<WorkloadText> for Workload {
                         .to_owned(),
                 )
             }
+        }
+        match (&mut load, text.in_turn) {
+            (_, false) => {}
+            (Load::Images { in_turn, .. }, true) => *in_turn = true,
+            _ => return Err("`in_turn` is for inference only".to_owned()),
         }
         let all = [
             Some(&text.small),

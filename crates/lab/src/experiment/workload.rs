@@ -47,6 +47,8 @@ pub(crate) enum Load {
     Images {
         /// Idle cycles after each image.
         pause: u64,
+        /// Requests images when those before are computed.
+        in_turn: bool,
     },
 }
 
@@ -124,7 +126,10 @@ impl Load {
                 pause: 0,
             },
             "nw_pairs" => Self::Pairs { pause: 0 },
-            "dnn" => Self::Images { pause: 0 },
+            "dnn" => Self::Images {
+                pause: 0,
+                in_turn: false,
+            },
             _ => return None,
         })
     }
@@ -316,7 +321,7 @@ impl Load {
                     ("pause", number(pause)),
                 ];
             }
-            Self::Images { pause } => {
+            Self::Images { pause, in_turn } => {
                 return vec![
                     ("weights", number(input)),
                     ("images", number(input + WEIGHTS_PAGE)),
@@ -325,6 +330,7 @@ impl Load {
                     ("batch", number(BATCH)),
                     ("shift", number(SHIFT)),
                     ("pause", number(pause)),
+                    ("in_turn", number(u64::from(in_turn))),
                 ];
             }
             Self::Hash => vec![("bytes", number(accessed)), ("lanes", number(LANES))],
