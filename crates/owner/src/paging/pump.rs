@@ -794,6 +794,11 @@ impl Pump {
     }
 
     /// Sends commands to the card as far as its rings have room.
+    /// Whether commands wait for room in the card's queues.
+    pub(super) fn holds_commands(&self) -> bool {
+        !self.commands.is_empty()
+    }
+
     fn send_commands(&mut self, kernels: &mut Kernels) -> Result<(), Error> {
         Ok(self.commands.send(kernels.card())?)
     }

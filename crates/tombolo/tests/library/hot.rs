@@ -3,10 +3,11 @@
 use simcard::SimCard;
 use std::fs;
 use std::path::Path;
+use std::sync::atomic::{AtomicU8, Ordering};
 use tempfile::TempDir;
 use tombolo::{
     AddressSpace, Card, Continue, Error, FunctionalCard, FunctionalConfig, MapOptions,
-    OwnerOptions, Picoseconds, SimOptions, SlotId, SpacePlacement, Stripe,
+    OwnerOptions, PageSize, Picoseconds, SimOptions, SlotId, SpacePlacement, Stripe, VirtAddr,
 };
 
 /// Two pages of 2 MiB and a bit.
@@ -55,6 +56,37 @@ fn copied(card: &Card, space: &AddressSpace, folder: &Path, hot: u64) -> (u64, S
         report.paging.faults - before.paging.faults,
         report.to_string(),
     )
+}
+
+/// Of small pages there are more table entries than a queue of the card holds.
+#[test]
+fn many_small_pages_are_made_hot() {
+    let folder = TempDir::new().unwrap();
+    let path = folder.path().join("in");
+    let bytes = 5000 << 12;
+    let content: Vec<u8> = (0..bytes).map(|n| (n * 5 + n / 4096) as u8).collect();
+    fs::write(&path, &content).unwrap();
+    let card = simulated();
+    let space = card.create_space().unwrap();
+    let small = MapOptions::read_only().page_size(PageSize::KIB_4);
+    let input = space.map_file(&path, small).unwrap();
+    assert_eq!(input.make_hot().unwrap(), bytes as u64);
+    assert_eq!(input.make_hot().unwrap(), 0);
+    let output = space.alloc(1 << 16).unwrap();
+    let slot = card
+        .load(SlotId(0), simcard::home().join("kernels/copy"), &space)
+        .unwrap();
+    let last = (bytes - (1 << 16)) as u64;
+    let from = VirtAddr::new(input.address().get() + last).unwrap();
+    slot.set_pointer("input", from).unwrap();
+    slot.set_pointer("output", output.address()).unwrap();
+    slot.set("bytes", 1 << 16).unwrap();
+    slot.run().unwrap();
+    output.take(0, 1 << 16, false).unwrap();
+    let found = output.slice::<AtomicU8>().iter();
+    let found: Vec<u8> = found.map(|byte| byte.load(Ordering::Relaxed)).collect();
+    assert!(found[..1 << 16] == content[last as usize..]);
+    space.close().unwrap();
 }
 
 #[test]
