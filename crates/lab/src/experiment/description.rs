@@ -131,7 +131,8 @@ pub(crate) struct Data {
     /// The same if the set is loaded in pages of 2 MiB or more.
     loaded_warm_up_bytes: Option<u64>,
     /// Bytes that the application accesses of a set that must be loaded: the part beyond the sample is extrapolated at
-    /// the rate of a second run, in which data that fits is resident. Default: the sample is everything.
+    /// the rate of a second run with all data on the card, and the rest of the set is loaded at the sample's cost.
+    /// Default: the sample is everything.
     whole_bytes: Option<u64>,
     /// For graphs: distribution of edges, and their number per vertex.
     pub(crate) graph: Option<Form>,

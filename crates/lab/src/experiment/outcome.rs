@@ -12,6 +12,29 @@ pub(crate) struct Measured {
     pub(crate) bytes: u64,
 }
 
+/// Part of a set that a measured run has loaded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) struct Sample {
+    /// Size of the set in bytes.
+    pub(super) set: u64,
+    /// Bytes of it that were not on the card after the run.
+    pub(super) absent: u64,
+}
+
+impl Measured {
+    /// Adds the rest of the accesses, at the rate of a second run of equal length whose data were on the card, and the
+    /// load of the rest of the set, at the cost that the first run had beyond the second.
+    pub(super) fn extend(&mut self, rest: u64, resident: Self, sample: Sample) {
+        let resident_time = resident.time.get() as f64;
+        let loads = (self.time.get() as f64 - resident_time).max(0.0);
+        let loaded = sample.set.saturating_sub(sample.absent).max(1) as f64;
+        let time = resident_time * rest as f64 / resident.bytes as f64
+            + loads * sample.absent as f64 / loaded;
+        self.time += Picoseconds::new(time as u64);
+        self.bytes += rest;
+    }
+}
+
 /// One run of concurrent applications.
 #[derive(Clone, Debug)]
 pub(crate) struct Run {
@@ -99,6 +122,30 @@ mod tests {
             applications: microseconds.map(application).to_vec(),
             cycles: 7,
         }
+    }
+
+    #[test]
+    fn the_rest_of_a_set_is_loaded_once_and_accessed_as_what_is_there() {
+        let of = |time, bytes| Measured {
+            time: Picoseconds::new(time),
+            bytes,
+        };
+        // A quarter of the set was loaded in 600 - 200; three times as much is left, and nine times the accesses.
+        let mut first = of(600, 64);
+        let sample = Sample {
+            set: 4096,
+            absent: 3072,
+        };
+        first.extend(9 * 64, of(200, 64), sample);
+        assert_eq!(first, of(600 + 9 * 200 + 3 * 400, 640));
+        // All of it is there.
+        let mut first = of(600, 64);
+        let sample = Sample {
+            set: 4096,
+            absent: 0,
+        };
+        first.extend(64, of(200, 64), sample);
+        assert_eq!(first, of(800, 128));
     }
 
     #[test]

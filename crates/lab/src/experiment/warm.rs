@@ -1,14 +1,14 @@
 //! A cell with data in files, in the host's page cache or on its storage: through the library, as users run kernels.
 
-use super::outcome::{Measured, Run};
+use super::outcome::{Measured, Run, Sample};
 use super::workload::Seed;
 use super::{Cell, Failure, Outcome, Temperature};
 use crate::input::write_input;
 use simcard::SimOptions;
 use std::os::unix::fs::FileExt;
 use tombolo::{
-    Card, Continue, FileState, MapOptions, OwnerOptions, Picoseconds, Report, ServiceThreads,
-    SlotId, SpaceOptions,
+    Card, Continue, FileState, MapOptions, OwnerOptions, Report, ServiceThreads, SlotId,
+    SpaceOptions,
 };
 
 /// Linux's default read-ahead in bytes, `read_ahead_kb` of a block device.
@@ -103,12 +103,19 @@ pub(super) fn run(cell: &Cell<'_>, options: SimOptions) -> Result<Outcome, Failu
     let mut report = card.report()?;
     let mut all = measured(&report);
     if let Some(rest) = data.whole_bytes().and_then(|all| all.checked_sub(accessed)) {
+        let mut samples = Vec::new();
+        for (_, input, output, _) in &applications {
+            let mut absent = 0;
+            for mapping in input.iter().chain([output]) {
+                absent += mapping.make_hot()?;
+            }
+            let set = buffers.input + buffers.output;
+            samples.push(Sample { set, absent });
+        }
         run(accessed, Seed::After)?;
         report = card.report()?;
-        for (first, again) in all.iter_mut().zip(measured(&report)) {
-            let time = again.time.get() as f64 * rest as f64 / accessed as f64;
-            first.time += Picoseconds::new(time as u64);
-            first.bytes += rest;
+        for ((first, again), sample) in all.iter_mut().zip(measured(&report)).zip(samples) {
+            first.extend(rest, again, sample);
         }
     }
     Ok(Outcome::of_runs(&[Run {
