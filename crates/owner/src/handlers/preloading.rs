@@ -8,10 +8,6 @@ use crate::rooms::Room;
 use crate::wait::Waits;
 use error::Error;
 use pager::Event;
-use units::Picoseconds;
-
-/// Time in which the card executes some of the commands that fill a queue.
-const ROOM: Picoseconds = Picoseconds::from_micros(1);
 
 /// Guard: while it lives, data is preloaded at zero cost.
 struct MakesHot<'a>(&'a Room<Paging>);
@@ -61,40 +57,26 @@ impl Preloading {
                 },
             )
         })?;
-        self.card(|| {
-            self.paging.lend_with(&self.kernels, |paging, kernels| {
-                paging.pager().is_idle() || kernels.slots().busy_slot().is_some()
+        self.waits
+            .card(|| {
+                self.paging.lend_with(&self.kernels, |paging, kernels| {
+                    let over = paging.pager().is_idle() || kernels.slots().busy_slot().is_some();
+                    Ok(over.then_some(()))
+                })
             })
-        })
-        .await?;
+            .await?;
         // Installs are not awaited elsewhere: a kernel that starts at once would find no entry.
         let over = || {
             self.paging
-                .lend(|paging| !paging.hot().awaits_entries(range.asid))
+                .lend(|paging| Ok((!paging.hot().awaits_entries(range.asid)).then_some(())))
         };
         // A barrier of another request for the space does not cover these entries.
-        self.card(over).await?;
+        self.waits.card(over).await?;
         // Asks the card to report when it has executed everything now in the space's queue.
         self.paging.lend_with(&self.kernels, |paging, kernels| {
             paging.await_entries(kernels, range.asid)
         })?;
-        self.card(over).await?;
+        self.waits.card(over).await?;
         Ok(self.paging.lend(|paging| paging.hot().bytes() - before))
-    }
-
-    /// Waits, while the card works, until the condition holds. Table entries report nothing, so while they fill a queue
-    /// of the card, no event reports room, and time passes instead.
-    async fn card(&self, over: impl Fn() -> bool) -> Result<(), Error> {
-        let held = || self.paging.lend(|paging| paging.holds_commands());
-        while !over() {
-            if held() {
-                let now = self.kernels.lend(|kernels| kernels.now());
-                self.waits.pause(now + ROOM).await?;
-            } else {
-                let changed = || Ok((over() || held()).then_some(()));
-                self.waits.card(changed).await?;
-            }
-        }
-        Ok(())
     }
 }

@@ -225,11 +225,6 @@ impl Paging {
         self.pump.hot_mut()
     }
 
-    /// Whether commands wait for room in the card's queues.
-    pub(crate) fn holds_commands(&self) -> bool {
-        self.pump.holds_commands()
-    }
-
     /// The pager, to look at.
     pub(crate) fn pager(&self) -> &Pager {
         self.pump.pager()

@@ -22,7 +22,7 @@ use crate::trace::Trace;
 use crate::Aside;
 use card::command::Command;
 use card::event::Event as CardEvent;
-use card::{HostWork, SpaceControl, SpaceTable, WorkId};
+use card::{CardError, HostWork, SpaceControl, SpaceTable, WorkId};
 use error::Error;
 use file_io::Direction;
 use pager::{
@@ -35,6 +35,9 @@ use units::{Asid, CommandId, Fault, FaultToken, Operation, Picoseconds, SlotId};
 /// First identifier of the owner's own commands, one per slot; the pager counts its identifiers up from
 /// zero.
 pub(super) const BARRIERS: u32 = u32::MAX - u8::MAX as u32;
+
+/// Time in which the card executes some of the commands that fill a queue.
+const ROOM: Picoseconds = Picoseconds::from_micros(1);
 
 fn barrier(slot: SlotId) -> CommandId {
     CommandId(BARRIERS + u32::from(slot.0))
@@ -341,7 +344,7 @@ impl Pump {
     ) -> Result<(), Error> {
         let over = self.host_time.take_over();
         let events = match over.is_empty() {
-            true => kernels.card().wait(deadline)?,
+            true => self.wait_for_card(kernels, deadline)?,
             false => {
                 let now = kernels.now();
                 kernels.card().wait(Some(now))?
@@ -353,6 +356,22 @@ impl Pump {
         self.service.report(events);
         self.handle_events(files, kernels)?;
         kernels.notice_refused_writes()
+    }
+
+    /// The card's next events. Table entries report nothing: while they fill a queue of the card, no event can come, and
+    /// time makes room for the commands behind them.
+    fn wait_for_card(
+        &self,
+        kernels: &mut Kernels,
+        deadline: Option<Picoseconds>,
+    ) -> Result<Vec<CardEvent>, CardError> {
+        match kernels.card().wait(deadline) {
+            Err(CardError::NothingToWaitFor) if !self.commands.is_empty() => {
+                let room = kernels.now() + ROOM;
+                kernels.card().wait(Some(room))
+            }
+            events => events,
+        }
     }
 
     /// Processes events, in order. Returns false if the clock waits for the bytes of a file that are due
@@ -794,11 +813,6 @@ impl Pump {
     }
 
     /// Sends commands to the card as far as its rings have room.
-    /// Whether commands wait for room in the card's queues.
-    pub(super) fn holds_commands(&self) -> bool {
-        !self.commands.is_empty()
-    }
-
     fn send_commands(&mut self, kernels: &mut Kernels) -> Result<(), Error> {
         Ok(self.commands.send(kernels.card())?)
     }
