@@ -9,6 +9,8 @@ use crate::range::MappedRange;
 use crate::sliced_wait::SlicedWait;
 use crate::slot::{Continue, Slot};
 use error::Error;
+#[cfg(doc)]
+use error::StreamError;
 use owner::message::{
     BeginTransfer, ByteRange, CloseStream, ExpireStream, Moved, OpenStream, PacketPart, PollStream,
     Progress, StopStream, StreamHandle, TransferState,
@@ -27,7 +29,7 @@ impl Slot {
     /// Opens a stream port of the kernel, by its name in `kernel.toml`.
     ///
     /// # Errors
-    /// [`StreamError::NoSuchPort`](crate::StreamError::NoSuchPort), [`StreamError::Taken`](crate::StreamError::Taken).
+    /// [`StreamError::NoSuchPort`], [`StreamError::Taken`].
     pub fn open_stream(&self, port: &str) -> Result<Stream, Error> {
         let link = self.link().clone();
         let handle = link.call(OpenStream {
@@ -43,7 +45,7 @@ impl Stream {
     /// carried out in the order they were begun.
     ///
     /// # Errors
-    /// [`StreamError::WrongDirection`](crate::StreamError::WrongDirection), [`StreamError::OtherSpace`](crate::StreamError::OtherSpace), [`Error::OtherCard`]; the mapping has ended; or
+    /// [`StreamError::WrongDirection`], [`StreamError::OtherSpace`], [`Error::OtherCard`]; the mapping has ended; or
     /// the kernel has failed.
     pub fn read(&self, range: MappedRange) -> Result<(), Error> {
         self.begin(StreamDirection::In, range, PacketPart::Whole)
@@ -102,7 +104,7 @@ impl Stream {
     /// now and then and decides whether to go on.
     ///
     /// # Errors
-    /// The deadline has passed ([`StreamError::Stuck`](crate::StreamError::Stuck) names the port and the side that keeps it waiting; the transfer
+    /// The deadline has passed ([`StreamError::Stuck`] names the port and the side that keeps it waiting; the transfer
     /// continues); an access or the kernel failed; the slot was reset; no transfer is under way; `progress` returned
     /// [`Continue::Stop`].
     pub fn wait(
@@ -149,7 +151,7 @@ impl Stream {
     /// transfer. A transfer into a kernel cannot be stopped, since its packet would have no end.
     ///
     /// # Errors
-    /// [`StreamError::WrongDirection`](crate::StreamError::WrongDirection); the port is closed, or its kernel is gone.
+    /// [`StreamError::WrongDirection`]; the port is closed, or its kernel is gone.
     pub fn stop(&self) -> Result<(), Error> {
         let stream = self.handle;
         self.link.call(StopStream { stream })
@@ -158,7 +160,7 @@ impl Stream {
     /// Disconnects the port, so that it can be opened again.
     ///
     /// # Errors
-    /// [`StreamError::UnderWay`](crate::StreamError::UnderWay): a transfer is not over; the port stays open. [`StreamError::Unread`](crate::StreamError::Unread): the kernel has
+    /// [`StreamError::UnderWay`]: a transfer is not over; the port stays open. [`StreamError::Unread`]: the kernel has
     /// sent more than was taken; the port is closed. The remaining bytes go to the next transfer if the port is opened
     /// again, and are lost with the kernel. [`Slot::close`] reports bytes that arrived after this call. Dropping a
     /// stream reports neither.

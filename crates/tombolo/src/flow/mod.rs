@@ -48,6 +48,8 @@ use crate::space::AddressSpace;
 use crate::stream::Stream;
 use across::PeerRange;
 use error::Error;
+#[cfg(doc)]
+use error::StreamError;
 use owner::message::{
     Describe, InspectStream, Moved, PacketPart, PacketsMissing, PollStreams, Progress,
     SettleStream, StreamHandle, Taken, TransfersState,
@@ -314,7 +316,7 @@ impl<'a> Flow<'a> {
     /// then, also while a device keeps the host waiting, and decides whether to go on.
     ///
     /// # Errors
-    /// [`DeviceError`]; as [`Stream::wait`](crate::Stream::wait); [`StreamError::Untaken`](crate::StreamError::Untaken): a kernel has sent more than
+    /// [`DeviceError`]; as [`Stream::wait`](crate::Stream::wait); [`StreamError::Untaken`]: a kernel has sent more than
     /// its port's connection takes. Bytes that kernels sent before may or may not have reached their device.
     pub fn run(
         mut self,
