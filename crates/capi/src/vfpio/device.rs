@@ -1,6 +1,6 @@
 //! The object of a dev_fd: ports, the device at their other end, and transfers under way.
 
-use super::ports::{Flag, Ports};
+use super::ports::Ports;
 use crate::status::{Failure, Status};
 use std::collections::VecDeque;
 use std::ffi::c_int;
@@ -43,7 +43,6 @@ pub(super) struct OpenDevice {
     slot: c_int,
     device: Device,
     ports: Ports,
-    waits: bool,
     /// Transfers not waited for yet, in order, with their memory unless it is a file's: those into the user logic, and
     /// those out of it.
     begun: [Mutex<VecDeque<Option<Memory>>>; 2],
@@ -53,24 +52,11 @@ pub(super) struct OpenDevice {
 }
 
 impl OpenDevice {
-    pub(super) fn new(slot: c_int, device: Device, ports: Ports, flag: Flag) -> Self {
-        Self {
-            waits: flag.waits(),
-            ..Self::with(slot, device, ports)
-        }
-    }
-
-    /// Two connected ports, the first of this slot.
-    pub(super) fn connected(slot: c_int, connection: Connection) -> Self {
-        Self::with(slot, Device::Port(connection), Ports::default())
-    }
-
-    fn with(slot: c_int, device: Device, ports: Ports) -> Self {
+    pub(super) fn new(slot: c_int, device: Device, ports: Ports) -> Self {
         Self {
             slot,
             device,
             ports,
-            waits: false,
             begun: Default::default(),
             begins: Mutex::default(),
             turn: Mutex::default(),
@@ -112,7 +98,7 @@ impl OpenDevice {
                 self.begin(stream, writes, Some(memory), range)?;
             }
         }
-        if !self.waits {
+        if !self.ports.waits() {
             return Ok(size);
         }
         let moved = self.drain(stream, writes, WaitLimit::Unlimited)?;

@@ -61,13 +61,11 @@ pub extern "C" fn vfpio_open(
     with_errno(-1, || {
         let mut state = state();
         let device = state.named(device_type)?;
-        let slot = state.slot(slot_id)?;
-        let flag = Flag::parse(rw_flag)?;
-        let ports = handles::with_slot(slot, |slot| Ports::open(slot, flag, port_id))?;
+        let ports = state.ports(slot_id, Flag::parse(rw_flag)?, port_id)?;
         if let Device::Network { address } = &device {
             ports.plug(address)?;
         }
-        Ok(state.add(OpenDevice::new(slot_id, device, ports, flag)))
+        Ok(state.add(OpenDevice::new(slot_id, device, ports)))
     })
 }
 
@@ -114,12 +112,11 @@ pub unsafe extern "C" fn vfpio_open_file(
             (true, size) => MapOptions::create(size),
         };
         let mut state = state();
-        let slot = state.slot(slot_id)?;
-        let ports = handles::with_slot(slot, |slot| Ports::open(slot, flag, port_id))?;
+        let ports = state.ports(slot_id, flag, port_id)?;
         let file = state.space()?.map_file(path, options)?;
         let at = Mutex::new(0);
         let device = Device::File { file, at };
-        Ok(state.add(OpenDevice::new(slot_id, device, ports, flag)))
+        Ok(state.add(OpenDevice::new(slot_id, device, ports)))
     })
 }
 
@@ -141,7 +138,11 @@ pub extern "C" fn vfpio_connect(
                 handles::with_card(card, |card| Ok(card.connect(from, &output, to, &input)?))
             })
         })?;
-        Ok(state.add(OpenDevice::connected(from_slot_id, connection)))
+        Ok(state.add(OpenDevice::new(
+            from_slot_id,
+            Device::Port(connection),
+            Ports::default(),
+        )))
     })
 }
 

@@ -34,11 +34,6 @@ impl Flag {
         self.0 & WR != 0
     }
 
-    /// Whether a transfer is complete when its call returns.
-    pub(super) fn waits(self) -> bool {
-        self.0 & ASYNC == 0
-    }
-
     fn selects(self, direction: StreamDirection) -> bool {
         match direction {
             StreamDirection::In => self.reads(),
@@ -50,6 +45,8 @@ impl Flag {
 /// Open ports of one slot.
 #[derive(Default)]
 pub(super) struct Ports {
+    /// Whether a transfer is complete when its call returns.
+    waits: bool,
     inputs: Vec<Stream>,
     outputs: Vec<Stream>,
 }
@@ -62,7 +59,10 @@ impl Ports {
             -1 => None,
             _ => Some(port_name(slot, port)?),
         };
-        let mut opened = Self::default();
+        let mut opened = Self {
+            waits: flag.0 & ASYNC == 0,
+            ..Self::default()
+        };
         for stream in &manifest.streams {
             let selected = flag.selects(stream.direction);
             let wanted = match &named {
@@ -102,6 +102,11 @@ impl Ports {
             stream.plug_peer(peer)?;
         }
         Ok(())
+    }
+
+    /// Whether a transfer is complete when its call returns.
+    pub(super) fn waits(&self) -> bool {
+        self.waits
     }
 
     /// Each port, with whether its data leave the user logic.

@@ -1,6 +1,7 @@
 //! State of the interface: the card, its slots, the memory and the open dev_fds of the process.
 
 use super::device::{remote, Device, OpenDevice};
+use super::ports::{Flag, Ports};
 use crate::handles::{self, Handle, HandleObject, OpenCard};
 use crate::status::{Failure, Status};
 use std::collections::BTreeMap;
@@ -98,6 +99,11 @@ impl VfpioState {
             let rule = format!("{slot} is no slot of vfpio_init, or it was released");
             Failure::new(Status::Handle, rule)
         })
+    }
+
+    /// Opens the ports of a slot that a flag selects.
+    pub(super) fn ports(&self, slot: c_int, flag: Flag, port: c_int) -> Result<Ports, Failure> {
+        handles::with_slot(self.slot(slot)?, |slot| Ports::open(slot, flag, port))
     }
 
     /// The card's handle; opens the card if there is none.
