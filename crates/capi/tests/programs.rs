@@ -189,6 +189,25 @@ fn cmake_finds_the_package() {
     assert!(!refused.status.success());
 }
 
+/// Everything of `vfpio.h` in C, on the card that a variable of the environment names.
+fn vfpio_works(installed: &Installed, (variable, card): (&str, &str)) {
+    let program = installed.compile(GCC, "tests/vfpio.c", true);
+    let (from, to) = (installed.path("in"), installed.path("out"));
+    let input = noise(5000);
+    fs::write(&from, &input).unwrap();
+    let odd = [None, Some(12)].map(|width| {
+        let folder = installed.path(&format!("odd{width:?}"));
+        odd_kernel(&folder, width);
+        folder
+    });
+    let mut command = Command::new(&program);
+    command
+        .env(variable, card)
+        .arg(installed.kernel("loopback"));
+    run(command.arg(&from).arg(&to).args(odd));
+    assert!(fs::read(&to).unwrap() == input);
+}
+
 /// Listing 2 of vFPIO's paper, and everything of `vfpio.h` in C.
 #[test]
 fn vfpio_programs_work() {
@@ -214,17 +233,7 @@ fn vfpio_programs_work() {
     peer.read(0, &mut got).unwrap();
     assert!(got[..50_000] == bytes[..50_000] && got[51_000..] == bytes[51_000..]);
     assert!(got[50_000..51_000] == bytes[..1000]);
-    let program = installed.compile(GCC, "tests/vfpio.c", true);
-    let (from, to) = (installed.path("in"), installed.path("out"));
-    let input = noise(5000);
-    fs::write(&from, &input).unwrap();
-    let odd = [None, Some(12)].map(|width| {
-        let folder = installed.path(&format!("odd{width:?}"));
-        odd_kernel(&folder, width);
-        folder
-    });
-    run(functional(&program).arg(&from).arg(&to).args(odd));
-    assert!(fs::read(&to).unwrap() == input);
+    vfpio_works(&installed, ("TOMBOLO_VFPIO_CARD", "functional"));
 }
 
 /// Everything of `vfpio.h` on a daemon's card; then several programs on one at once, whose slots the daemon chooses.
@@ -244,20 +253,7 @@ fn vfpio_programs_share_the_card_of_a_daemon() {
         (Daemon::listen(card, socket).unwrap(), name)
     };
     let (alone, card) = daemon(4, 2, &installed.path("alone"));
-    let program = installed.compile(GCC, "tests/vfpio.c", true);
-    let (from, to) = (installed.path("in"), installed.path("out"));
-    let input = noise(5000);
-    fs::write(&from, &input).unwrap();
-    let odd = [None, Some(12)].map(|width| {
-        let folder = installed.path(&format!("odd{width:?}"));
-        odd_kernel(&folder, width);
-        folder
-    });
-    let mut command = Command::new(&program);
-    command.arg(installed.kernel("loopback")).arg(&from);
-    command.env(CardName::VARIABLE, &card).arg(&to).args(odd);
-    run(&mut command);
-    assert!(fs::read(&to).unwrap() == input);
+    vfpio_works(&installed, (CardName::VARIABLE, &card));
     alone.stop();
 
     let (many, card) = daemon(6, 4, &installed.path("many"));

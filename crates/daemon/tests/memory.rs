@@ -134,14 +134,19 @@ fn two_clients_have_the_same_addresses_and_not_the_same_bytes() {
     assert_eq!(get(&blocks[0], 10_000), [3; 10_000]);
 }
 
-#[test]
-fn pipes_are_plugged_into_ports() {
-    let _alone = alone();
-    let served = Served::with(FunctionalConfig {
+/// A daemon whose card has stream ports.
+fn with_streams() -> Served {
+    Served::with(FunctionalConfig {
         streams_per_slot: 1,
         ports_per_slot: 3,
         ..FunctionalConfig::default()
-    });
+    })
+}
+
+#[test]
+fn pipes_are_plugged_into_ports() {
+    let _alone = alone();
+    let served = with_streams();
     let (p, q) = (served.path("p"), served.path("q"));
     assert!(Command::new("mkfifo")
         .args([&p, &q])
@@ -188,11 +193,7 @@ fn pipes_are_plugged_into_ports() {
 #[test]
 fn transfers_are_waited_for_until_none_is_under_way() {
     let _alone = alone();
-    let served = Served::with(FunctionalConfig {
-        streams_per_slot: 1,
-        ports_per_slot: 3,
-        ..FunctionalConfig::default()
-    });
+    let served = with_streams();
     let card = served.open();
     let space = card.create_space().unwrap();
     let slot = card.load_anywhere(kernel("loopback"), &space).unwrap();
