@@ -21,7 +21,8 @@ use units::{
 /// Distance of an application's input from the start of its part of card memory; the output follows at the next
 /// multiple. Page tables are below.
 const DATA: u64 = 1 << 30;
-/// log2 of the sets of a page table.
+/// log2 of the sets of a page table, at least. Tables of 32,768 pages and more have a set for 4 to 8 of them, of the 8
+/// that it has room for.
 const SETS_LOG2: u8 = 12;
 /// Distance between the applications' data, in addition to the granule of a stripe or a page.
 const STAGGER: u64 = 2 << 20;
@@ -260,7 +261,9 @@ impl Hot {
         bytes: u64,
     ) -> Result<(), Failure> {
         let of_space = self.pages[usize::from(asid.get())];
-        let table = CardAddr::new(base).and_then(|base| TableGeometry::new(base, SETS_LOG2));
+        let pages = mapped.len() as u64 * bytes.div_ceil(of_space.bytes());
+        let sets_log2 = SETS_LOG2.max((pages.max(1).ilog2() as u8).saturating_sub(2));
+        let table = CardAddr::new(base).and_then(|base| TableGeometry::new(base, sets_log2));
         let table = table.ok_or("no room for a page table")?;
         let mut image = vec![0; table.bytes() as usize];
         for start in mapped {
