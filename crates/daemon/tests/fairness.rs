@@ -3,20 +3,16 @@
 
 mod common;
 
+use common::programs::{self, deviation, go_together, mean, Program};
 use common::{kernel, set_copy};
 use std::fs::{read, write};
-use std::io::{BufRead, BufReader, Write};
 use std::path::Path;
-use std::process::{Child, ChildStdout, Command, Stdio};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::Arc;
-use std::time::{Duration, Instant};
 use tempfile::TempDir;
-use tombolo::{Card, MapOptions, OwnerOptions, OwnerStatus, PageSize, SimOptions};
+use tombolo::{Card, MapOptions, OwnerOptions, PageSize, SimOptions};
 use tombolo_daemon::Daemon;
 
-/// Role of a program's process.
-const WHO: &str = "TOMBOLO_TEST_CHILD";
+/// The test that is the process of a program.
+const PROGRAM: &str = "a_program_copies_if_it_is_one";
 /// Names of those that leave the size of pages to the owner begin with it; others have pages of 4 KiB.
 const DEFAULT: &str = "default";
 /// Slots, and so programs.
@@ -28,8 +24,6 @@ const GREEDY: usize = 4 << 20;
 const SMALL: usize = 256 << 10;
 /// Variable with a factor of all amounts. Equal programs end within a few turns of each other, whatever they copy.
 const SCALE: &str = "TOMBOLO_FAIRNESS_SCALE";
-/// Until all have begun, at most.
-const LIMIT: Duration = Duration::from_secs(60);
 /// Times that all begin anew.
 const ROUNDS: usize = 2;
 /// Deviation of runtimes, in per cent, beyond which fairness is broken. FSRF prints 1.1 (§6.4), which is the target of
@@ -39,7 +33,7 @@ const BROKEN: f64 = 8.0;
 /// No test, but the process of a program.
 #[test]
 fn a_program_copies_if_it_is_one() {
-    let Ok(name) = std::env::var(WHO) else {
+    let Some(name) = programs::name() else {
         return;
     };
     let card = Card::open("unix:card").unwrap();
@@ -54,120 +48,15 @@ fn a_program_copies_if_it_is_one() {
     let output = space.map_file(format!("out-{name}"), output).unwrap();
     let slot = card.load_anywhere(kernel("copy"), &space).unwrap();
     set_copy(&slot, &input, &output);
-    println!("\nready");
-    let mut line = String::new();
-    std::io::stdin().read_line(&mut line).unwrap();
+    programs::ready();
     if name == "greedy" {
         // All at once.
         input.prefetch().unwrap();
         output.prefetch().unwrap();
     }
     slot.run().unwrap();
-    println!("\ntime {}", card.report().unwrap().runs[0].time.get());
+    programs::took(card.report().unwrap().runs[0].time);
     output.unmap().unwrap();
-}
-
-/// A program that is ready, or over.
-struct Program {
-    name: String,
-    process: Child,
-    said: BufReader<ChildStdout>,
-}
-
-impl Program {
-    fn begin(folder: &Path, name: &str, bytes: usize) -> Self {
-        let content: Vec<u8> = (0..bytes).map(|n| (n * 7 + n / 251) as u8).collect();
-        write(folder.join(format!("in-{name}")), content).unwrap();
-        let mut process = Command::new(std::env::current_exe().unwrap())
-            .args(["--exact", "a_program_copies_if_it_is_one", "--nocapture"])
-            .env(WHO, name)
-            .current_dir(folder)
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .spawn()
-            .unwrap();
-        let mut program = Self {
-            name: name.to_owned(),
-            said: BufReader::new(process.stdout.take().unwrap()),
-            process,
-        };
-        program.hear("ready");
-        program
-    }
-
-    /// The rest of the line that begins so.
-    fn hear(&mut self, begins: &str) -> String {
-        let mut line = String::new();
-        loop {
-            line.clear();
-            let bytes = self.said.read_line(&mut line).unwrap();
-            assert!(bytes > 0, "{} has ended", self.name);
-            if let Some(rest) = line.strip_prefix(begins) {
-                return rest.trim().to_owned();
-            }
-        }
-    }
-
-    fn go(&mut self) {
-        let input = self.process.stdin.as_mut().unwrap();
-        input.write_all(b"\n").unwrap();
-    }
-
-    /// How long its kernel took, in seconds of virtual time; its bytes are looked at.
-    fn end(mut self, folder: &Path) -> f64 {
-        let time: u64 = self.hear("time ").parse().unwrap();
-        assert!(self.process.wait().unwrap().success());
-        let place = |way: &str| read(folder.join(format!("{way}-{}", self.name))).unwrap();
-        assert!(place("in") == place("out"), "{} has other bytes", self.name);
-        time as f64 * 1e-12
-    }
-}
-
-fn mean(times: &[f64]) -> f64 {
-    times.iter().sum::<f64>() / times.len() as f64
-}
-
-/// Standard deviation over the mean, in per cent.
-fn deviation(times: &[f64]) -> f64 {
-    let mean = mean(times);
-    let squares: Vec<f64> = times.iter().map(|time| (time - mean).powi(2)).collect();
-    (squares.iter().sum::<f64>() / times.len() as f64).sqrt() / mean * 100.0
-}
-
-/// Virtual time stands while this lives: kernels that are started begin together, however busy the machine is.
-struct Gate {
-    open: Arc<AtomicBool>,
-    thread: Option<std::thread::JoinHandle<()>>,
-}
-
-impl Gate {
-    fn closed(card: &Card) -> Self {
-        let open = Arc::new(AtomicBool::new(false));
-        let participant = card.participant().unwrap();
-        let (ready, is_ready) = std::sync::mpsc::channel();
-        let opens = open.clone();
-        let thread = std::thread::spawn(move || {
-            let _computes = participant.enter().unwrap();
-            ready.send(()).unwrap();
-            // One that sleeps would be taken for one that waits for others.
-            while !opens.load(Ordering::Acquire) {
-                std::thread::yield_now();
-            }
-        });
-        is_ready.recv().unwrap();
-        Self {
-            open,
-            thread: Some(thread),
-        }
-    }
-}
-
-impl Drop for Gate {
-    fn drop(&mut self) {
-        self.open.store(true, Ordering::Release);
-        let ended = self.thread.take().map(std::thread::JoinHandle::join);
-        assert!(std::thread::panicking() || ended.is_none_or(|ended| ended.is_ok()));
-    }
 }
 
 /// A load of the card: what each of the equal programs copies, and in which pages.
@@ -183,37 +72,31 @@ struct Load<'a> {
 impl Load<'_> {
     /// Runtimes of `count` programs that begin together, with or without a greedy one.
     fn round(&self, count: u8, beside_greedy: bool) -> Vec<f64> {
-        let mut greedy =
-            beside_greedy.then(|| Program::begin(self.folder, "greedy", GREEDY * self.scale));
-        let begin = |number| {
-            let name = format!("{}{number}", self.name);
-            Program::begin(self.folder, &name, self.bytes * self.scale)
-        };
-        let mut programs: Vec<Program> = (0..count).map(begin).collect();
-        let gate = Gate::closed(self.card);
-        for (program, others) in greedy.iter_mut().chain(&mut programs).zip(1..) {
-            program.go();
-            self.wait_until("the next kernel runs", |status| {
-                let running = status.slots.iter().filter(|slot| slot.running);
-                running.count() == others
-            });
-        }
-        drop(gate);
-        let times = programs.into_iter().map(|program| program.end(self.folder));
-        let times = times.collect();
-        if let Some(greedy) = greedy {
-            greedy.end(self.folder);
-        }
-        self.wait_until("what they had is gone", |status| status.clients.is_empty());
-        times
+        let greedy = beside_greedy.then(|| self.begin("greedy", GREEDY));
+        let begin = |number| self.begin(&format!("{}{number}", self.name), self.bytes);
+        let mut programs: Vec<Program> = greedy.into_iter().chain((0..count).map(begin)).collect();
+        let go = programs.iter_mut().map(|program| || program.go());
+        go_together(self.card, go);
+        let times = programs.into_iter().map(|program| self.end(program));
+        let times: Vec<f64> = times.collect();
+        programs::wait_until_alone(self.card);
+        times[usize::from(beside_greedy)..].to_vec()
     }
 
-    fn wait_until(&self, what: &str, is_so: impl Fn(&OwnerStatus) -> bool) {
-        let begun = Instant::now();
-        while !is_so(&self.card.status().unwrap().owner) {
-            assert!(begun.elapsed() < LIMIT, "waited in vain until {what}");
-            std::thread::sleep(Duration::from_millis(5));
-        }
+    fn begin(&self, name: &str, bytes: usize) -> Program {
+        let bytes = bytes * self.scale;
+        let content: Vec<u8> = (0..bytes).map(|n| (n * 7 + n / 251) as u8).collect();
+        write(self.folder.join(format!("in-{name}")), content).unwrap();
+        Program::begin(self.folder, PROGRAM, name)
+    }
+
+    /// How long its kernel took, in seconds of virtual time; its bytes are looked at.
+    fn end(&self, mut program: Program) -> f64 {
+        let (name, time) = (program.name.clone(), program.time());
+        program.end();
+        let file = |way: &str| read(self.folder.join(format!("{way}-{name}"))).unwrap();
+        assert!(file("in") == file("out"), "{name} has other bytes");
+        time
     }
 }
 

@@ -18,6 +18,7 @@ use tombolo::{
     AddressSpace, Card, Continue, Error, ErrorCode, FunctionalCard, FunctionalConfig, HostFile,
     OwnerOptions, PageSize, Picoseconds, SharedMemory, SimOptions, Slot, VirtAddr,
 };
+use tombolo_daemon::{Daemon, Quotas};
 use wire::{
     acknowledge, decode, encode, order_sockets, receive, receive_order, send, Acknowledgement,
     CreateSpace, Failure, Frame, Hello, Kind, MappingId, Message, NewMapping, NewSpace, Prefetch,
@@ -629,6 +630,41 @@ fn a_daemon_that_ends_gives_memory_back_with_all_bytes() {
     drop((from, to));
     assert!(own[..100_000] != bytes[..]);
     assert!(own[100..100_000] == bytes[100..]);
+}
+
+#[test]
+fn a_daemon_that_is_replaced_gives_memory_back_and_the_next_one_takes_it() {
+    let _alone = alone();
+    let mut served = Served::new();
+    let card = served.open();
+    let (space, slot) = with_copy(&card);
+    let (_pages, own) = Pages::new(25, 3);
+    let from = space.alloc(100_000).unwrap();
+    let to = registered(&space, own, PageSize::KIB_4);
+    let bytes = pattern(100_000, 1);
+    put(&from, &bytes);
+    copy(&slot, &from, &to, bytes.len());
+    let old = served.daemon.take().unwrap();
+    let (socket, successors) = (served.socket(), old.successors());
+    let new = std::thread::spawn(move || {
+        let card = FunctionalCard::new(FunctionalConfig::default());
+        Daemon::replace(Card::functional(card).unwrap(), &socket, Quotas::default()).unwrap()
+    });
+    old.hand_over(&successors.wait()).unwrap();
+    served.daemon = Some(new.join().unwrap());
+    let refused = try_copy(&slot, &from, &to, 64).unwrap_err();
+    assert_eq!(refused.code(), ErrorCode::Daemon, "{refused}");
+    assert!(get(&from, bytes.len()) == bytes);
+    assert!(get(&to, bytes.len()) == bytes);
+    drop((from, to));
+    assert!(own[..bytes.len()] == bytes);
+    // The same pages, with the daemon that serves now.
+    let card = served.open();
+    let (space, slot) = with_copy(&card);
+    let from = registered(&space, own, PageSize::KIB_4);
+    let to = space.alloc(bytes.len()).unwrap();
+    copy(&slot, &from, &to, bytes.len());
+    assert!(get(&to, bytes.len()) == bytes);
 }
 
 #[test]

@@ -25,6 +25,9 @@ pub const FAIRNESS: &[&str] = &[
     "daemon.fairness.greedy_longer",
     "daemon.fairness.default_pages",
 ];
+/// Runtimes of applications that are processes: largest difference from those of clients in one process, and deviation
+/// of equal ones.
+pub const APPLICATIONS: &[&str] = &["daemon.applications.apart", "daemon.applications.deviation"];
 /// Figures of a replayed journal: whether everything is the same, how long it was recorded, and its requests.
 pub const REPLAY: &[&str] = &[
     "daemon.replay",
@@ -122,6 +125,15 @@ pub fn fairness() -> Result<Vec<Row>, Failure> {
         Row::new(FAIRNESS[1], counts.get("greedy")?, "%"),
         Row::new(FAIRNESS[2], counts.get("longer")?, "%"),
         Row::new(FAIRNESS[3], counts.get("default")?, "%"),
+    ])
+}
+
+/// FSRF's section 6.4 and figure 7 with processes: `crates/daemon/tests/applications.rs`.
+pub fn applications() -> Result<Vec<Row>, Failure> {
+    let counts = counting("applications", "processes_take_the_times_of_clients_in_one").run(&[])?;
+    Ok(vec![
+        Row::new(APPLICATIONS[0], counts.get("apart")?, "%"),
+        Row::new(APPLICATIONS[1], counts.get("equal")?, "%"),
     ])
 }
 

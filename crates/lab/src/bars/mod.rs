@@ -1125,6 +1125,10 @@ pub const ALL: &[Bar] = &[
         measure: daemon::fairness,
     },
     Bar {
+        names: daemon::APPLICATIONS,
+        measure: daemon::applications,
+    },
+    Bar {
         names: daemon::REPLAY,
         measure: daemon::replay,
     },
