@@ -1,7 +1,7 @@
 //! Handles: numbers with the type of pointers.
 
 use crate::status::{Failure, Status};
-use crate::xrt_object::Object;
+use crate::xrt::Object;
 use std::collections::BTreeMap;
 use std::ops::Deref;
 use std::sync::atomic::{AtomicU8, Ordering};

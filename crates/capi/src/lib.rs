@@ -25,4 +25,3 @@ mod space;
 mod status;
 mod vfpio;
 mod xrt;
-mod xrt_object;
