@@ -573,6 +573,44 @@ fn a_program_that_is_stopped_loses_its_memory_and_delays_others_once() {
     assert_nothing_is_left(&watcher, before);
 }
 
+/// A program whose bytes a kernel has copied, from memory of the library's to memory that the program had.
+struct Copied {
+    space: AddressSpace,
+    slot: Slot,
+    from: SharedMemory,
+    to: SharedMemory,
+    bytes: Vec<u8>,
+}
+
+impl Copied {
+    fn into(own: &mut [u8], card: &Card) -> Self {
+        let bytes = pattern(100_000, 1);
+        let (space, slot) = with_copy(card);
+        let from = space.alloc(bytes.len()).unwrap();
+        let to = registered(&space, own, PageSize::KIB_4);
+        put(&from, &bytes);
+        copy(&slot, &from, &to, bytes.len());
+        Self {
+            space,
+            slot,
+            from,
+            to,
+            bytes,
+        }
+    }
+
+    /// Both have all bytes, and no call is served.
+    fn has_only_bytes(&self) {
+        assert!(get(&self.to, self.bytes.len()) == self.bytes);
+        let read = get(&self.from, self.bytes.len());
+        assert!(read == self.bytes, "what only kernels read");
+        let gone = try_copy(&self.slot, &self.from, &self.to, 64).unwrap_err();
+        assert_eq!(gone.code(), ErrorCode::Daemon, "{gone}");
+        let again = self.space.alloc(1).unwrap_err();
+        assert_eq!(again.code(), ErrorCode::Daemon, "{again}");
+    }
+}
+
 #[test]
 fn memory_of_a_killed_daemon_stays_readable() {
     let _alone = alone();
@@ -581,33 +619,24 @@ fn memory_of_a_killed_daemon_stays_readable() {
         let mut daemon = Process::new("daemon", folder.path());
         daemon.says("it listens");
         let card = Card::open(format!("unix:{}", folder.path().join("card").display())).unwrap();
-        let (space, slot) = with_copy(&card);
         let (_pages, own) = Pages::new(25, 3);
-        let from = space.alloc(100_000).unwrap();
-        let to = registered(&space, own, PageSize::KIB_4);
-        let bytes = pattern(100_000, round);
-        put(&from, &bytes);
-        copy(&slot, &from, &to, bytes.len());
+        let copied = Copied::into(own, &card);
         // A thread that waits for a page, or comes later.
         let dies = |daemon: &Process| daemon.signal(Signal::KILL);
         if round < 2 {
             dies(&daemon);
         }
         std::thread::scope(|scope| {
-            scope.spawn(|| get(&to, bytes.len()));
+            scope.spawn(|| get(&copied.to, copied.bytes.len()));
             if round >= 2 {
                 dies(&daemon);
             }
         });
         daemon.ends();
-        put(&to, &bytes);
-        assert!(get(&to, bytes.len()) == bytes);
-        assert!(get(&from, bytes.len()) == bytes, "what only kernels read");
-        let gone = try_copy(&slot, &from, &to, 64).unwrap_err();
-        assert_eq!(gone.code(), ErrorCode::Daemon, "{gone}");
-        let again = space.alloc(1).unwrap_err();
-        assert_eq!(again.code(), ErrorCode::Daemon, "{again}");
-        drop((from, to));
+        // What was only on the card is lost with it.
+        put(&copied.to, &copied.bytes);
+        copied.has_only_bytes();
+        drop(copied);
         own[0] = 1;
     }
 }
@@ -616,34 +645,23 @@ fn memory_of_a_killed_daemon_stays_readable() {
 fn a_daemon_that_ends_gives_memory_back_with_all_bytes() {
     let _alone = alone();
     let mut served = Served::new();
-    let card = served.open();
-    let (space, slot) = with_copy(&card);
     let (_pages, own) = Pages::new(25, 3);
-    let from = space.alloc(100_000).unwrap();
-    let to = registered(&space, own, PageSize::KIB_4);
-    let bytes = pattern(100_000, 1);
-    put(&from, &bytes);
-    copy(&slot, &from, &to, bytes.len());
+    let copied = Copied::into(own, &served.open());
     served.daemon.take().unwrap().stop();
-    assert!(get(&to, bytes.len()) == bytes);
-    put(&to, &[1; 100]);
-    drop((from, to));
-    assert!(own[..100_000] != bytes[..]);
-    assert!(own[100..100_000] == bytes[100..]);
+    copied.has_only_bytes();
+    put(&copied.to, &[1; 100]);
+    let bytes = copied.bytes.clone();
+    drop(copied);
+    assert!(own[..100] == [1; 100]);
+    assert!(own[100..bytes.len()] == bytes[100..]);
 }
 
 #[test]
 fn a_daemon_that_is_replaced_gives_memory_back_and_the_next_one_takes_it() {
     let _alone = alone();
     let mut served = Served::new();
-    let card = served.open();
-    let (space, slot) = with_copy(&card);
     let (_pages, own) = Pages::new(25, 3);
-    let from = space.alloc(100_000).unwrap();
-    let to = registered(&space, own, PageSize::KIB_4);
-    let bytes = pattern(100_000, 1);
-    put(&from, &bytes);
-    copy(&slot, &from, &to, bytes.len());
+    let copied = Copied::into(own, &served.open());
     let old = served.daemon.take().unwrap();
     let (socket, successors) = (served.socket(), old.successors());
     let new = std::thread::spawn(move || {
@@ -652,11 +670,9 @@ fn a_daemon_that_is_replaced_gives_memory_back_and_the_next_one_takes_it() {
     });
     old.hand_over(&successors.wait()).unwrap();
     served.daemon = Some(new.join().unwrap());
-    let refused = try_copy(&slot, &from, &to, 64).unwrap_err();
-    assert_eq!(refused.code(), ErrorCode::Daemon, "{refused}");
-    assert!(get(&from, bytes.len()) == bytes);
-    assert!(get(&to, bytes.len()) == bytes);
-    drop((from, to));
+    copied.has_only_bytes();
+    let bytes = copied.bytes.clone();
+    drop(copied);
     assert!(own[..bytes.len()] == bytes);
     // The same pages, with the daemon that serves now.
     let card = served.open();
