@@ -78,7 +78,8 @@ fn bad_input_is_named_in_one_line() {
         (&["input=in@10000", "--map", new], "past the end"),
         (
             &["input=in"],
-            "argument `output` of kernel copy is not given",
+            "argument `output` of kernel copy is not given (where it goes; aligned to 64); \
+             for example --map output=output.bin:new",
         ),
         (
             &["input=in", "--map", "inpt=in"],

@@ -1,10 +1,9 @@
 //! `tombolo kernel list`: the installed kernels, and a command that runs each.
 
 use super::build::describe;
-use super::{find, folder_of, KernelCommandError};
+use super::{example, find, folder_of, KernelCommandError};
 use crate::print::print;
-use card::kernel::{AccessMode, Argument, KernelPackage, Manifest};
-use card::stream::StreamDirection;
+use card::kernel::{KernelPackage, Manifest};
 use clap::Args;
 use std::fmt::Write;
 use std::path::PathBuf;
@@ -53,43 +52,10 @@ impl List {
             let _ = writeln!(
                 text,
                 "  for example: tombolo run {named}{}",
-                example(&manifest)
+                example::of_run(&manifest)
             );
         }
         print(text)?;
         Ok(())
-    }
-}
-
-/// Options of an example run: a file for each pointer and stream, a permitted number for each scalar.
-fn example(manifest: &Manifest) -> String {
-    let mut text = String::new();
-    let read = (manifest.arguments.iter())
-        .find(|argument| argument.port.is_some() && argument.access.reads());
-    for argument in &manifest.arguments {
-        let name = &argument.name;
-        let _ = match (argument.port, argument.access) {
-            (Some(_), AccessMode::Write) => write!(text, " --map {name}={name}.bin:new"),
-            (Some(_), _) => write!(text, " --map {name}={name}.bin"),
-            (None, _) => write!(text, " --set '{name}={}'", number(argument, read)),
-        };
-    }
-    for port in &manifest.streams {
-        let new = match port.direction {
-            StreamDirection::In => "",
-            StreamDirection::Out => ":new",
-        };
-        let name = &port.name;
-        let _ = write!(text, " --connect {name}=file:{name}.bin{new}");
-    }
-    text
-}
-
-/// A permitted number for an argument; for one called `bytes`, the size of the input file.
-fn number(argument: &Argument, read: Option<&Argument>) -> String {
-    match (argument.name.as_str(), read) {
-        ("bytes", Some(read)) => format!("size({})", read.name),
-        _ if argument.bytes > 8 => format!("0x{}", "00".repeat(argument.bytes as usize)),
-        _ => argument.numbers.least.max(1).to_string(),
     }
 }

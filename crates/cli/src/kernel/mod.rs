@@ -2,6 +2,7 @@
 
 mod build;
 mod create;
+pub mod example;
 mod find;
 mod import;
 mod list;

@@ -2,8 +2,9 @@
 
 use super::RunError;
 use crate::arguments::{ScheduleArgument, SetArgument, Value};
+use crate::kernel::example;
 use crate::suggest::did_you_mean;
-use card::kernel::{Manifest, Numbers};
+use card::kernel::{Argument, Manifest, Numbers};
 use card::schedule::CheckedSchedule;
 use tombolo::{Error, SlotId};
 
@@ -33,16 +34,28 @@ pub(super) fn given<'a>(
     Ok(given)
 }
 
-/// Fails if an argument of the kernel is not given.
+/// Fails if an argument of the kernel is not given, and says how to give it.
 pub(super) fn complete(manifest: &Manifest, given: &[&str]) -> Result<(), RunError> {
-    let mut names = manifest.arguments.iter().map(|it| it.name.as_str());
-    match names.find(|name| !given.contains(name)) {
-        Some(name) => wrong(format!(
-            "argument `{name}` of kernel {} is not given; use --map or --set",
-            manifest.name
-        )),
-        None => Ok(()),
-    }
+    let is_missing = |argument: &&Argument| !given.contains(&argument.name.as_str());
+    let mut missing = manifest.arguments.iter().filter(is_missing);
+    let Some(first) = missing.next() else {
+        return Ok(());
+    };
+    let means = match first.description.as_str() {
+        "" => String::new(),
+        text => format!(" ({text})"),
+    };
+    let others: Vec<String> = missing.map(|it| format!("`{}`", it.name)).collect();
+    let others = match others.is_empty() {
+        true => String::new(),
+        false => format!("; also missing: {}", others.join(", ")),
+    };
+    wrong(format!(
+        "argument `{}` of kernel {} is not given{means}; for example {}{others}",
+        first.name,
+        manifest.name,
+        example::of_argument(manifest, first)
+    ))
 }
 
 /// Fails if a schedule is for another slot than the kernel's, repeated, or out of range.
