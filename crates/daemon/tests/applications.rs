@@ -233,7 +233,7 @@ impl Running {
         }
     }
 
-    /// Before it is told to go again.
+    /// Waits for the moment before its next run.
     fn wait_until_ready(&mut self) {
         if let Self::Process(program) = self {
             program.wait_until_ready();
@@ -258,7 +258,7 @@ enum Place {
     Processes,
 }
 
-/// What applications that ran together took on the mean, in seconds of virtual time, and what they left in their files.
+/// Mean runtimes of applications that ran together, in seconds of virtual time, and their files behind that.
 struct Round {
     times: Vec<f64>,
     files: Vec<[Vec<u8>; 2]>,

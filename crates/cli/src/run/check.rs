@@ -34,7 +34,7 @@ pub(super) fn given<'a>(
     Ok(given)
 }
 
-/// Fails if an argument of the kernel is not given, and says how to give it.
+/// Fails if an argument of the kernel is not given, with an option that gives it.
 pub(super) fn complete(manifest: &Manifest, given: &[&str]) -> Result<(), RunError> {
     let is_missing = |argument: &&Argument| !given.contains(&argument.name.as_str());
     let mut missing = manifest.arguments.iter().filter(is_missing);

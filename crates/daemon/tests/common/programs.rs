@@ -41,7 +41,7 @@ impl Program {
         program
     }
 
-    /// Before it is told to go again.
+    /// Waits for the moment before its next run.
     pub fn wait_until_ready(&mut self) {
         self.hear("ready");
     }
@@ -81,7 +81,7 @@ pub fn name() -> Option<String> {
     std::env::var(WHO).ok()
 }
 
-/// In a program's process: it is ready; returns when it is told to go on.
+/// In a program's process: it is ready; returns when it may go on.
 pub fn ready() {
     println!("\nready");
     let mut line = String::new();
@@ -105,7 +105,7 @@ pub fn go_together(card: &Card, go: impl IntoIterator<Item = impl FnOnce()>) {
     drop(gate);
 }
 
-/// Waits until nobody but the card's own client is left.
+/// Waits until no client but the card's own is left.
 pub fn wait_until_alone(card: &Card) {
     wait_until(card, "what they had is gone", |status| {
         status.clients.is_empty()
