@@ -36,6 +36,8 @@ use tombolo::{
 #[pyclass(frozen, weakref, module = "tombolo")]
 pub struct Card {
     card: Handle<library::Card>,
+    /// Its platform and slots, for people.
+    shape: String,
     /// Other programs use it, too.
     is_shared: bool,
     spaces: Members,
@@ -213,7 +215,13 @@ struct Opened {
 impl Card {
     fn new(py: Python<'_>, opened: Opened) -> PyResult<Bound<'_, Self>> {
         let (timeline, timeline_file) = opened.timeline.unzip();
+        let described = opened.card.describe();
+        let (description, _) = described.map_err(|error| errors::raise(py, &error))?;
         let card = Self {
+            shape: match description.slots {
+                1 => format!("{} with 1 slot", description.name),
+                slots => format!("{} with {slots} slots", description.name),
+            },
             card: Handle::new("card", opened.card),
             is_shared: opened.is_shared,
             spaces: Members::new(py)?,
@@ -742,6 +750,11 @@ impl Card {
     fn time(&self, py: Python<'_>) -> PyResult<f64> {
         let (_, now) = self.card.call(py, |card| card.describe())?;
         Ok(seconds(now))
+    }
+
+    fn __repr__(&self) -> String {
+        let closed = if self.card.is_closed() { ", closed" } else { "" };
+        format!("<Card {}{closed}>", self.shape)
     }
 
     /// Closes every space, which writes back the kernels' data, then the card.

@@ -44,7 +44,7 @@ const NO_USERFAULTFD: &std::ffi::CStr =
 #[pyclass(frozen, weakref, module = "tombolo")]
 pub struct AddressSpace {
     /// Stays open as long as one of its spaces.
-    _card: Py<Card>,
+    card: Py<Card>,
     space: Handle<library::AddressSpace>,
     asid: u8,
     names: SharedNames,
@@ -62,7 +62,7 @@ impl AddressSpace {
         names: SharedNames,
     ) -> PyResult<Self> {
         Ok(Self {
-            _card: card,
+            card,
             asid: space.asid().get(),
             space: Handle::new("address space", space),
             names,
@@ -468,5 +468,11 @@ impl AddressSpace {
     #[pyo3(signature = (*_exception: "object"))]
     fn __exit__(&self, py: Python<'_>, _exception: &Bound<'_, PyTuple>) -> PyResult<()> {
         self.close(py)
+    }
+
+    fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
+        let card = self.card.bind(py).repr()?;
+        let closed = if self.space.is_closed() { ", closed" } else { "" };
+        Ok(format!("<AddressSpace {} of {card}{closed}>", self.asid))
     }
 }

@@ -251,3 +251,12 @@ started.wait(60)
         str(tmp_path / "file"),
     )
     assert done.returncode == 0, done.stderr
+
+
+def test_open_and_closed_cards_and_spaces_show_what_they_are() -> None:
+    with tombolo.Card.functional(slots=1) as card:
+        assert repr(card) == "<Card functional with 1 slot>"
+        with card.create_space() as space:
+            assert repr(space) == "<AddressSpace 0 of <Card functional with 1 slot>>"
+        assert repr(space) == "<AddressSpace 0 of <Card functional with 1 slot>, closed>"
+    assert repr(card) == "<Card functional with 1 slot, closed>"
