@@ -753,7 +753,11 @@ impl Card {
     }
 
     fn __repr__(&self) -> String {
-        let closed = if self.card.is_closed() { ", closed" } else { "" };
+        let closed = if self.card.is_closed() {
+            ", closed"
+        } else {
+            ""
+        };
         format!("<Card {}{closed}>", self.shape)
     }
 

@@ -472,7 +472,11 @@ impl AddressSpace {
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let card = self.card.bind(py).repr()?;
-        let closed = if self.space.is_closed() { ", closed" } else { "" };
+        let closed = if self.space.is_closed() {
+            ", closed"
+        } else {
+            ""
+        };
         Ok(format!("<AddressSpace {} of {card}{closed}>", self.asid))
     }
 }

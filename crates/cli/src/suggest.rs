@@ -1,5 +1,9 @@
 //! "Did you mean": the known word that is nearest to an unknown one.
 
+use clap::error::{ContextKind, ContextValue, ErrorKind};
+use clap::{Arg, Command};
+use std::ffi::OsString;
+
 /// Maximum edit distance of a misspelling.
 const LETTERS: usize = 3;
 
@@ -25,15 +29,55 @@ fn distance(one: &str, other: &str) -> usize {
     last[other.len()]
 }
 
-/// `; did you mean …?`, or nothing if no known word is near.
-pub fn did_you_mean<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+/// The known word that is near, if any.
+fn nearest<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
     let near = known
         .into_iter()
         .map(|word| (distance(unknown, word), word))
         // A short word has too few letters for that distance to mean a likeness.
         .filter(|(far, word)| *far <= LETTERS && 2 * far <= word.chars().count().max(2))
         .min();
-    near.map_or_else(String::new, |(_, word)| format!("; did you mean `{word}`?"))
+    near.map(|(_, word)| word)
+}
+
+/// `; did you mean …?`, or nothing if no known word is near.
+pub fn did_you_mean<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>) -> String {
+    nearest(unknown, known).map_or_else(String::new, |word| format!("; did you mean `{word}`?"))
+}
+
+/// Adds the nearest command or option to an error of the command line that has no such tip: clap compares words by the
+/// places of equal letters, and finds nothing near `rnu` or `--mpa`.
+pub fn complete(error: &mut clap::Error, command: &Command, words: &[OsString]) {
+    let (unknown, suggested) = match error.kind() {
+        ErrorKind::InvalidSubcommand => (
+            ContextKind::InvalidSubcommand,
+            ContextKind::SuggestedSubcommand,
+        ),
+        ErrorKind::UnknownArgument => (ContextKind::InvalidArg, ContextKind::SuggestedArg),
+        _ => return,
+    };
+    let (Some(ContextValue::String(unknown)), None) = (error.get(unknown), error.get(suggested))
+    else {
+        return;
+    };
+    let meant = words.iter().skip(1).fold(command, |command, word| {
+        command.find_subcommand(word).unwrap_or(command)
+    });
+    let near = match unknown.strip_prefix("--") {
+        Some(unknown) => nearest(unknown, meant.get_arguments().filter_map(Arg::get_long))
+            .map(|option| format!("--{option}")),
+        None => nearest(unknown, meant.get_subcommands().map(Command::get_name)).map(str::to_owned),
+    };
+    let Some(near) = near else {
+        return;
+    };
+    // That the word could be passed as a value is no help then.
+    error.remove(ContextKind::Suggested);
+    let near = match suggested {
+        ContextKind::SuggestedSubcommand => ContextValue::Strings(vec![near]),
+        _ => ContextValue::String(near),
+    };
+    error.insert(suggested, near);
 }
 
 #[cfg(test)]
@@ -67,5 +111,27 @@ mod tests {
         assert_eq!(meant("multiply"), "");
         assert_eq!(meant("xy"), "");
         assert_eq!(did_you_mean("copy", []), "");
+    }
+
+    #[test]
+    fn misspelled_commands_and_options_are_named() {
+        let run = Command::new("run").arg(Arg::new("map").long("map"));
+        let command = Command::new("tombolo").subcommand(run);
+        for (words, tip) in [
+            (["tombolo", "rnu"].as_slice(), "'run'"),
+            (&["tombolo", "run", "--mpa"], "'--map'"),
+            (&["tombolo", "run", "--maps"], "'--map'"),
+        ] {
+            let words: Vec<OsString> = words.iter().map(OsString::from).collect();
+            let mut error = command.clone().try_get_matches_from(&words).unwrap_err();
+            complete(&mut error, &command, &words);
+            let text = error.to_string();
+            assert!(text.contains(&format!("exists: {tip}")), "{text}");
+            assert!(!text.contains("as a value"), "{text}");
+        }
+        let words = ["tombolo", "quite-another"].map(OsString::from);
+        let mut error = command.clone().try_get_matches_from(&words).unwrap_err();
+        complete(&mut error, &command, &words);
+        assert!(!error.to_string().contains("tip"));
     }
 }
