@@ -106,56 +106,33 @@ pub struct PagingReport {
 }
 
 impl PagingReport {
-    pub(crate) fn new(
-        pager: &pager::Statistics,
-        fault_time: Picoseconds,
-        protect_time: Picoseconds,
-        free_threads: u64,
-    ) -> Self {
+    /// The counts of spaces.
+    pub(crate) fn of(spaces: &SpaceStatistics) -> Self {
         Self {
-            faults: pager.spaces.faults,
-            fault_time,
-            pages_read: pager.spaces.pages_read,
-            pages_zeroed: pager.spaces.pages_zeroed,
-            pages_written: pager.spaces.pages_written,
-            bytes_read: pager.spaces.bytes_read,
-            bytes_written: pager.spaces.bytes_written,
-            evictions: pager.spaces.evictions,
-            pages_dropped_clean: pager.spaces.pages_dropped_clean,
-            faults_ahead: pager.spaces.faults_ahead,
-            set_conflicts: pager.spaces.set_conflicts,
+            faults: spaces.faults,
+            pages_read: spaces.pages_read,
+            pages_zeroed: spaces.pages_zeroed,
+            pages_written: spaces.pages_written,
+            bytes_read: spaces.bytes_read,
+            bytes_written: spaces.bytes_written,
+            evictions: spaces.evictions,
+            pages_dropped_clean: spaces.pages_dropped_clean,
+            faults_ahead: spaces.faults_ahead,
+            set_conflicts: spaces.set_conflicts,
             direct: DirectReport {
-                pages: pager.direct.pages,
-                bytes: pager.direct.bytes,
-                pages_written: pager.direct.written,
+                pages: spaces.direct.pages,
+                bytes: spaces.direct.bytes,
+                pages_written: spaces.direct.written,
             },
             sharing: SharingReport {
-                traps: pager.shared.traps,
-                upgraded: pager.shared.upgraded,
-                shared: pager.shared.shared,
-                returned: pager.shared.returned,
-                free_threads,
-                protect_time,
+                traps: spaces.shared.traps,
+                upgraded: spaces.shared.upgraded,
+                shared: spaces.shared.shared,
+                returned: spaces.shared.returned,
+                ..SharingReport::default()
             },
-            made_hot: 0,
-            ping_pong: Vec::new(),
+            ..Self::default()
         }
-    }
-}
-
-impl PagingReport {
-    /// Adds the counts of one space.
-    pub(crate) fn add(&mut self, space: &SpaceStatistics) {
-        self.faults += space.faults;
-        self.faults_ahead += space.faults_ahead;
-        self.pages_read += space.pages_read;
-        self.pages_zeroed += space.pages_zeroed;
-        self.pages_written += space.pages_written;
-        self.bytes_read += space.bytes_read;
-        self.bytes_written += space.bytes_written;
-        self.evictions += space.evictions;
-        self.pages_dropped_clean += space.pages_dropped_clean;
-        self.set_conflicts += space.set_conflicts;
     }
 }
 

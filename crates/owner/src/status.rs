@@ -10,13 +10,14 @@ use super::tenants::Tenants;
 use super::OwnerOptions;
 use super::Tenant;
 use crate::message::ClientId;
-use crate::report::{PagingReport, Report, Setup, SpaceReport};
+use crate::report::{Report, Setup, SpaceReport};
 use error::Error;
+use pager::SpaceStatistics;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use timing::host::HostFile;
-use units::{Asid, PageSize, PageSizes};
-use wire::{ClientStatus, DaemonStatus, OwnerStatus, SlotStatus, Status};
+use units::{PageSize, PageSizes, SlotId};
+use wire::{ClientPaging, ClientStatus, DaemonStatus, OwnerStatus, SlotStatus, Status};
 
 /// Reports, and the records for them.
 #[derive(Clone)]
@@ -82,10 +83,11 @@ impl Reports {
     /// As [`report`](Self::report).
     pub(super) fn report_of(&self, client: ClientId) -> Result<Report, Error> {
         let report = self.report()?;
-        let asids = self.handles.lend(|handles| handles.asids(client).collect());
-        Ok(self.clients.lend(|clients| {
-            self.paging.lend_with(&self.kernels, |paging, kernels| {
-                report_of(client, report, &asids, clients, (paging, kernels))
+        Ok(self.handles.lend(|handles| {
+            self.clients.lend(|clients| {
+                self.paging.lend_with(&self.kernels, |paging, kernels| {
+                    report_of(client, report, handles, clients, (paging, kernels))
+                })
             })
         }))
     }
@@ -109,7 +111,7 @@ impl Reports {
             self.tenants.lend(|tenants| {
                 self.paging.lend(|paging| {
                     let clients = clients.into_iter().map(|client| ClientStatus {
-                        paging: Some(paging.of_client(client)),
+                        paging: Some(paging_of(&paging.of_client(client))),
                         ..status_of(client, handles, tenants)
                     });
                     clients.collect()
@@ -239,40 +241,29 @@ fn notes(
 fn report_of(
     client: ClientId,
     report: Report,
-    asids: &BTreeSet<Asid>,
+    handles: &Handles,
     clients: &Clients,
     (paging, kernels): (&Paging, &Kernels),
 ) -> Report {
-    let spaces: Vec<SpaceReport> = report
-        .spaces
-        .into_iter()
-        .filter(|space| asids.iter().any(|asid| asid.get() == space.asid))
-        .collect();
+    let mut spaces = report.spaces;
+    spaces.retain(|space| handles.asids(client).any(|asid| asid.get() == space.asid));
     let ports = usize::from(kernels.description().ports_per_slot);
     let runs = clients.runs_of(client);
-    let slots: BTreeSet<u8> = runs.iter().map(|run| run.slot).collect();
+    let ran = runs.iter().map(|run| SlotId(run.slot));
+    let slots: BTreeSet<SlotId> = ran.chain(handles.slots(client)).collect();
     let until = Moment {
         now: report.time,
         fault_time: report.paging.fault_time,
         counted: report.statistics,
     };
     let part = clients.part_of(client, until, ports);
-    let mut counts = PagingReport {
-        fault_time: part.fault_time,
-        ..PagingReport::default()
-    };
-    for (asid, counted, _) in paging.spaces() {
-        if asids.contains(&asid) {
-            counts.add(&counted);
-        }
-    }
     let mut shares = report.shares;
-    shares.retain(|share| slots.contains(&share.slot));
+    shares.retain(|share| slots.contains(&SlotId(share.slot)));
     Report {
         time: part.now,
         statistics: part.counted,
         runs,
-        paging: counts,
+        paging: paging.report_of(client, part.fault_time),
         spaces,
         shares,
         // It would cover the bytes of all clients.
@@ -301,6 +292,14 @@ fn slots(handles: &Handles, kernels: &Kernels) -> Vec<SlotStatus> {
         },
     });
     slots.collect()
+}
+
+fn paging_of(counts: &SpaceStatistics) -> ClientPaging {
+    ClientPaging {
+        faults: counts.faults,
+        bytes_read: counts.bytes_read,
+        bytes_written: counts.bytes_written,
+    }
 }
 
 fn status_of(client: ClientId, handles: &Handles, tenants: &Tenants) -> ClientStatus {

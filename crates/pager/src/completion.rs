@@ -84,8 +84,9 @@ impl Completion<'_> {
             self.memory.release_table(space.table_frame, sets_log2);
         }
         for (_, page) in self.pages.iter_mut() {
-            let charged = &mut page.place.charged;
-            *charged = charged.filter(|&charged| charged != asid);
+            for of in [&mut page.place.charged, &mut page.place.requested] {
+                *of = of.filter(|&of| of != asid);
+            }
         }
     }
 }

@@ -243,6 +243,7 @@ impl Fill<'_> {
         };
         page.begin_residency(keep);
         page.place.direct = place;
+        page.place.requested = page.waiters.first().map(|waiter| waiter.asid);
         page.enter(State::Fetching);
         if page.is_hint() {
             counts.add(|total| total.pages_hinted += 1);
@@ -281,10 +282,11 @@ impl Fill<'_> {
 
     /// The data is in its place: kernels may use it.
     fn direct_there(&mut self, key: ObjectPage) -> Outcome {
-        let bytes = self.translation.pages.own_bytes(key);
-        self.translation.counts.add(|total| {
-            total.direct.pages += 1;
-            total.direct.bytes += bytes;
+        let Translation { pages, counts, .. } = &mut self.translation;
+        let bytes = pages.own_bytes(key);
+        counts.add_in(pages.brought_by(key), |counts| {
+            counts.direct.pages += 1;
+            counts.direct.bytes += bytes;
         });
         Outcome::Resident
     }

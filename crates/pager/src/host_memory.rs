@@ -163,7 +163,9 @@ pub(crate) fn protected(
         (State::Upgrading, Ok(_)) => {
             page.exclusive = true;
             page.enter(State::Resident);
-            translation.counts.add(|total| total.shared.upgraded += 1);
+            let asid = translation.pages.brought_by(key);
+            let counts = &mut *translation.counts;
+            counts.add_in(asid, |counts| counts.shared.upgraded += 1);
             Outcome::Settle
         }
         (State::Upgrading, Err(error)) => {
@@ -253,9 +255,9 @@ pub(crate) fn give_back(
         Purpose::Clean => HostAccess::Read,
         Purpose::Release => HostAccess::ReadWrite,
     };
-    counts.add(|total| match purpose {
-        Purpose::Clean => total.shared.shared += 1,
-        Purpose::Release => total.shared.returned += 1,
+    counts.add_in(pages.brought_by(key), |counts| match purpose {
+        Purpose::Clean => counts.shared.shared += 1,
+        Purpose::Release => counts.shared.returned += 1,
     });
     protect(pages, issued, key, access);
 }

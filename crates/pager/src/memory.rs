@@ -122,6 +122,7 @@ impl Memory {
     /// Frees the frame of a page, and forgets its place in host memory.
     pub(crate) fn take_back(&mut self, spaces: &mut Spaces, page: &mut Page) {
         page.place.direct = None;
+        page.place.requested = None;
         let charged = page.place.charged.take();
         if let Some(space) = charged.and_then(|asid| spaces.space_mut(asid)) {
             space.charged -= page.size.bytes();

@@ -254,6 +254,8 @@ pub(crate) struct Place {
     pub(crate) direct: Option<HostAddr>,
     /// The space whose limit the frame counts against.
     pub(crate) charged: Option<Asid>,
+    /// The space that requested data that stays in host memory.
+    pub(crate) requested: Option<Asid>,
     /// Striping of the frame.
     pub(crate) stripe: Stripe,
 }
@@ -362,6 +364,7 @@ impl Page {
                 frame: None,
                 direct: None,
                 charged: None,
+                requested: None,
                 stripe: Stripe::NONE,
             },
             progress: Progress::default(),

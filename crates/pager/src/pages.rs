@@ -7,7 +7,7 @@ use crate::error::{Direction, IoError, PagerError};
 use crate::event::ObjectKind;
 use crate::ids::{ObjectId, ObjectPage};
 use crate::object::Object;
-use crate::page::{Page, State, Waiter};
+use crate::page::{Page, Place, State, Waiter};
 use crate::page_map::PageMap;
 use crate::queue::Urgency;
 use std::collections::btree_map::Entry;
@@ -329,7 +329,10 @@ impl Pages {
         let page = self.page(key)?;
         let waits = page.waiters.first().map(|waiter| waiter.asid);
         let shows = page.entries.list.first().map(|entry| entry.asid);
-        page.place.charged.or(waits).or(shows)
+        let Place {
+            charged, requested, ..
+        } = page.place;
+        charged.or(requested).or(waits).or(shows)
     }
 
     /// A kernel writes a page that it could only read.

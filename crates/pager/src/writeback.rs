@@ -317,7 +317,7 @@ impl WriteBack<'_> {
             let asid = pages.brought_by(key);
             counts.page_written(asid);
             counts.moved(asid, Direction::Write, wanted);
-            counts.add(|total| total.direct.written += 1);
+            counts.add_in(asid, |counts| counts.direct.written += 1);
             pages.note_saved(key);
         }
         let result = result.map_err(|error| pages.io_error(Direction::Write, key, error));

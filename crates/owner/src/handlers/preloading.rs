@@ -77,6 +77,10 @@ impl Preloading {
             paging.await_entries(kernels, range.asid)
         })?;
         self.waits.card(over).await?;
-        Ok(self.paging.lend(|paging| paging.hot().bytes() - before))
+        Ok(self.paging.lend(|paging| {
+            let bytes = paging.hot().bytes() - before;
+            paging.add_made_hot(client, bytes);
+            bytes
+        }))
     }
 }

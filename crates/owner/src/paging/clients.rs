@@ -4,14 +4,15 @@ use crate::message::ClientId;
 use pager::SpaceStatistics;
 use std::collections::{BTreeMap, BTreeSet};
 use units::Asid;
-use wire::ClientPaging;
 
 /// The client of each space until the last page of the space has left, and the counts of spaces that have ended: the pager
 /// keeps those of a space only until its number is reused.
 #[derive(Debug, Default)]
 pub(super) struct PagingByClient {
     clients: BTreeMap<Asid, ClientId>,
-    ended: BTreeMap<ClientId, ClientPaging>,
+    ended: BTreeMap<ClientId, SpaceStatistics>,
+    /// Bytes preloaded for each client.
+    made_hot: BTreeMap<ClientId, u64>,
 }
 
 impl PagingByClient {
@@ -23,7 +24,7 @@ impl PagingByClient {
     /// Keeps the counts of a space whose last page has left.
     pub(super) fn end(&mut self, space: Asid, counted: &SpaceStatistics) {
         if let Some(client) = self.clients.remove(&space) {
-            add(self.ended.entry(client).or_default(), counted);
+            *self.ended.entry(client).or_default() += *counted;
         }
     }
 
@@ -31,6 +32,17 @@ impl PagingByClient {
     pub(super) fn forget(&mut self, client: ClientId) {
         self.clients.retain(|_, of| *of != client);
         self.ended.remove(&client);
+        self.made_hot.remove(&client);
+    }
+
+    /// Counts bytes that were preloaded for a client.
+    pub(super) fn add_made_hot(&mut self, client: ClientId, bytes: u64) {
+        *self.made_hot.entry(client).or_default() += bytes;
+    }
+
+    /// Bytes preloaded for a client.
+    pub(super) fn made_hot(&self, client: ClientId) -> u64 {
+        self.made_hot.get(&client).copied().unwrap_or_default()
     }
 
     /// Clients with a space, now or earlier.
@@ -44,19 +56,13 @@ impl PagingByClient {
         &self,
         client: ClientId,
         spaces: impl Iterator<Item = (Asid, SpaceStatistics)>,
-    ) -> ClientPaging {
+    ) -> SpaceStatistics {
         let mut paging = self.ended.get(&client).copied().unwrap_or_default();
         for (_, counted) in spaces.filter(|(space, _)| self.clients.get(space) == Some(&client)) {
-            add(&mut paging, &counted);
+            paging += counted;
         }
         paging
     }
-}
-
-fn add(paging: &mut ClientPaging, counted: &SpaceStatistics) {
-    paging.faults += counted.faults;
-    paging.bytes_read += counted.bytes_read;
-    paging.bytes_written += counted.bytes_written;
 }
 
 #[cfg(test)]
@@ -79,14 +85,6 @@ mod tests {
         }
     }
 
-    fn expected(faults: u64) -> ClientPaging {
-        ClientPaging {
-            faults,
-            bytes_read: 10 * faults,
-            bytes_written: 100 * faults,
-        }
-    }
-
     #[test]
     fn a_space_that_has_ended_counts_once_for_its_client_alone() {
         let mut paging = PagingByClient::default();
@@ -100,27 +98,27 @@ mod tests {
         };
         assert_eq!(
             (of(&paging, ONE), of(&paging, OTHER)),
-            (expected(3), expected(4))
+            (counted(3), counted(4))
         );
         for _ in 0..2 {
             paging.end(space(1), &counted(1));
             assert_eq!(
                 (of(&paging, ONE), of(&paging, OTHER)),
-                (expected(3), expected(4))
+                (counted(3), counted(4))
             );
         }
         // Its number is that of another client's space now.
         paging.begin(space(1), OTHER);
         assert_eq!(
             (of(&paging, ONE), of(&paging, OTHER)),
-            (expected(3), expected(5))
+            (counted(3), counted(5))
         );
         assert_eq!(paging.clients(), BTreeSet::from([ONE, OTHER]));
         paging.forget(ONE);
         paging.end(space(2), &counted(2));
         assert_eq!(
             (of(&paging, ONE), paging.clients()),
-            (expected(0), BTreeSet::from([OTHER]))
+            (counted(0), BTreeSet::from([OTHER]))
         );
     }
 }

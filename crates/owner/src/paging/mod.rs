@@ -31,7 +31,7 @@ use crate::inbox::Inbox;
 use crate::kernels::{HomeRange, Kernels};
 use crate::lane::Post;
 use crate::message::{ClientId, Progress};
-use crate::report::PagingReport;
+use crate::report::{PagingReport, SharingReport};
 use crate::trace::Trace;
 use crate::OwnerOptions;
 use card::memory::HostMemory;
@@ -65,7 +65,6 @@ use timeouts::FileTimeouts;
 pub(crate) use timeouts::FileWait;
 use transfers::{HostPlace, Transfers};
 use units::{Asid, CardAddr, CardDescription, HostAddr, PageSize, Picoseconds};
-use wire::ClientPaging;
 
 /// See the module.
 pub(crate) struct Paging {
@@ -270,9 +269,14 @@ impl Paging {
     }
 
     /// Paging of a client in all its spaces, those that have ended included.
-    pub(crate) fn of_client(&self, client: ClientId) -> ClientPaging {
+    pub(crate) fn of_client(&self, client: ClientId) -> SpaceStatistics {
         let spaces = self.spaces().map(|(space, counted, _)| (space, counted));
         self.pump.service().clients.of(client, spaces)
+    }
+
+    /// Counts bytes that were preloaded for a client.
+    pub(crate) fn add_made_hot(&mut self, client: ClientId, bytes: u64) {
+        self.service().clients.add_made_hot(client, bytes);
     }
 
     /// Drops the counts of a client that has gone.
@@ -293,15 +297,26 @@ impl Paging {
     /// The paging report of all spaces together.
     pub(crate) fn report(&self) -> PagingReport {
         let memories = self.pump.memories();
+        let counts = PagingReport::of(&self.pager().statistics().spaces);
         PagingReport {
+            fault_time: self.fault_time(),
             ping_pong: memories.ping_pong(),
             made_hot: self.pump.hot().bytes(),
-            ..PagingReport::new(
-                self.pager().statistics(),
-                self.fault_time(),
-                memories.protect_time(),
-                memories.free_threads(),
-            )
+            sharing: SharingReport {
+                free_threads: memories.free_threads(),
+                protect_time: memories.protect_time(),
+                ..counts.sharing
+            },
+            ..counts
+        }
+    }
+
+    /// The paging report of a client, in all its spaces, those that have ended included.
+    pub(crate) fn report_of(&self, client: ClientId, fault_time: Picoseconds) -> PagingReport {
+        PagingReport {
+            fault_time,
+            made_hot: self.pump.service().clients.made_hot(client),
+            ..PagingReport::of(&self.of_client(client))
         }
     }
 

@@ -405,9 +405,10 @@ impl Pager {
             Ok(known) => known,
         };
         known.expected = 0..0;
-        self.counts.add(|total| total.shared.traps += 1);
         let index = offset >> self.pages.page_size_of(object).bits();
         let key = ObjectPage { object, index };
+        let asid = self.pages.brought_by(key);
+        self.counts.add_in(asid, |counts| counts.shared.traps += 1);
         self.requests.open(request, Last::Answer);
         let page = self.pages.page_mut(key);
         // A page that only waits for a frame still belongs to the host.

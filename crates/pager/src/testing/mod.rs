@@ -111,8 +111,8 @@ impl Tally {
         self.pages_small += statistics.sizes.small;
         self.pages_split += statistics.sizes.split;
         self.pages_joined += statistics.sizes.joined;
-        self.pages_direct += statistics.direct.pages;
-        self.pages_direct_written += statistics.direct.written;
+        self.pages_direct += statistics.spaces.direct.pages;
+        self.pages_direct_written += statistics.spaces.direct.written;
     }
 
     /// Adds another run.

@@ -44,18 +44,20 @@ fn nothing_is_lost_in_random_lives() {
         let (statistics, by_kernels, by_programs) = live(seed, 0);
         kernels += by_kernels;
         programs += by_programs;
-        all.shared.traps += statistics.shared.traps;
-        all.shared.upgraded += statistics.shared.upgraded;
-        all.shared.shared += statistics.shared.shared;
-        all.shared.returned += statistics.shared.returned;
+        all.spaces.shared.traps += statistics.spaces.shared.traps;
+        all.spaces.shared.upgraded += statistics.spaces.shared.upgraded;
+        all.spaces.shared.shared += statistics.spaces.shared.shared;
+        all.spaces.shared.returned += statistics.spaces.shared.returned;
         all.spaces.evictions += statistics.spaces.evictions;
     }
     eprintln!("{kernels} accesses of kernels, {programs} of programs, {all:?}");
     assert!(kernels > 20_000 && programs > 20_000);
     assert!(
-        all.shared.traps > 5_000 && all.shared.upgraded > 1_000 && all.spaces.evictions > 1_000
+        all.spaces.shared.traps > 5_000
+            && all.spaces.shared.upgraded > 1_000
+            && all.spaces.evictions > 1_000
     );
-    assert!(all.shared.shared > 1_000 && all.shared.returned > 1_000);
+    assert!(all.spaces.shared.shared > 1_000 && all.spaces.shared.returned > 1_000);
 }
 
 #[test]
@@ -166,7 +168,7 @@ fn a_first_read_leaves_programs_reading_and_an_upgrade_moves_no_data() {
     // A program reads without a trap; the kernel's write takes the page away from it.
     world.program(0, 0, false);
     world.rest();
-    assert_eq!(world.pager.statistics().shared.traps, 0);
+    assert_eq!(world.pager.statistics().spaces.shared.traps, 0);
     world.kernel(0, 0, true);
     world.rest();
     assert_eq!(world.access[0], HostAccess::None);
