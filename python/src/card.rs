@@ -36,7 +36,7 @@ use tombolo::{
 #[pyclass(frozen, weakref, module = "tombolo")]
 pub struct Card {
     card: Handle<library::Card>,
-    /// Its platform and slots, for people.
+    /// Its platform and slots, human-readable.
     shape: String,
     /// Other programs use it, too.
     is_shared: bool,

@@ -16,7 +16,7 @@ use pager::SpaceStatistics;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 use timing::host::HostFile;
-use units::{PageSize, PageSizes, SlotId};
+use units::{Asid, PageSize, PageSizes, SlotId};
 use wire::{ClientPaging, ClientStatus, DaemonStatus, OwnerStatus, SlotStatus, Status};
 
 /// Reports, and the records for them.
@@ -83,11 +83,13 @@ impl Reports {
     /// As [`report`](Self::report).
     pub(super) fn report_of(&self, client: ClientId) -> Result<Report, Error> {
         let report = self.report()?;
-        Ok(self.handles.lend(|handles| {
-            self.clients.lend(|clients| {
-                self.paging.lend_with(&self.kernels, |paging, kernels| {
-                    report_of(client, report, handles, clients, (paging, kernels))
-                })
+        let held = self.handles.lend(|handles| Held {
+            asids: handles.asids(client).collect(),
+            slots: handles.slots(client).collect(),
+        });
+        Ok(self.clients.lend(|clients| {
+            self.paging.lend_with(&self.kernels, |paging, kernels| {
+                report_of(client, report, held, clients, (paging, kernels))
             })
         }))
     }
@@ -237,20 +239,26 @@ fn notes(
     slow.chain(unlocked).chain(uncounted).collect()
 }
 
+/// Spaces and slots that a client has.
+struct Held {
+    asids: BTreeSet<Asid>,
+    slots: BTreeSet<SlotId>,
+}
+
 /// See [`Reports::report_of`].
 fn report_of(
     client: ClientId,
     report: Report,
-    handles: &Handles,
+    held: Held,
     clients: &Clients,
     (paging, kernels): (&Paging, &Kernels),
 ) -> Report {
     let mut spaces = report.spaces;
-    spaces.retain(|space| handles.asids(client).any(|asid| asid.get() == space.asid));
+    spaces.retain(|space| held.asids.iter().any(|asid| asid.get() == space.asid));
     let ports = usize::from(kernels.description().ports_per_slot);
     let runs = clients.runs_of(client);
     let ran = runs.iter().map(|run| SlotId(run.slot));
-    let slots: BTreeSet<SlotId> = ran.chain(handles.slots(client)).collect();
+    let slots: BTreeSet<SlotId> = ran.chain(held.slots).collect();
     let until = Moment {
         now: report.time,
         fault_time: report.paging.fault_time,
