@@ -9,6 +9,7 @@ import json
 import re
 import subprocess
 
+MET = {True: "yes", False: "no", None: ""}
 PAPERS = {"fsrf": "FSRF", "fleximem": "FlexiMem", "vfpio": "vFPIO", "cckit": "CCKit"}
 
 #: Written by `tombolo lab all --csv`.
@@ -48,6 +49,14 @@ def counts(rows):
     return reproduced, len(counted), ", ".join(f"{count} {state}" for state, count in sorted(states.items()))
 
 
+def grouped(rows, key):
+    """Rows by key, both in the order of the rows."""
+    groups = {}
+    for row in rows:
+        groups.setdefault(key(row), []).append(row)
+    return groups
+
+
 def heading(figure):
     """Title of a figure's section: the file has the names of the lab's."""
     return "Table 2" if figure == "claims" else re.sub(r"([a-z])(\d)", r"\1 \2", figure).capitalize()
@@ -65,19 +74,19 @@ def figure_section(figure, rows):
 def published_pages(root):
     """A page for each paper, and one that leads to them."""
     with open(root / PUBLISHED, newline="") as file:
-        rows = list(csv.DictReader(file))
+        by_paper = grouped(csv.DictReader(file), lambda row: row["paper"])
     when = recorded(root, PUBLISHED)
     summary, pages = [], {}
     for paper, title in PAPERS.items():
-        own = [row for row in rows if row["paper"] == paper]
+        own = by_paper.get(paper)
         if not own:
             continue
         reproduced, counted, others = counts(own)
         summary.append(f"| [{title}](results-{paper}.md) | {reproduced} of {counted} | {others} |")
         text = [f"# {title}: published values and ours", "", f"{when}. {reproduced} of the {counted} values that count are reproduced. "
                 "The [states](../docs/lab.md) say which count.", ""]
-        for figure in dict.fromkeys(row["figure"] for row in own):
-            text += figure_section(figure, [row for row in own if row["figure"] == figure])
+        for figure, shown in grouped(own, lambda row: row["figure"]).items():
+            text += figure_section(figure, shown)
         pages[f"reference/results-{paper}.md"] = "\n".join(text)
     text = ["# Results: the four papers", "", f"{when}, by `tombolo lab all --csv {PUBLISHED}`. A value counts unless a constant was "
             "fitted to it or it cannot be compared; it is reproduced within a quarter, or within what its claim states.", "",
@@ -91,10 +100,9 @@ def bench_page(root):
     rows = json.loads((root / BENCH).read_text())
     text = ["# Results: the bench", "", f"`make bench` measures these figures and compares them with their targets; a row has the day and "
             f"the commit of its measurement. {sum(row.get('met') is False for row in rows)} of {len(rows)} miss theirs.", ""]
-    for group in dict.fromkeys(row["name"].split(".")[0] for row in rows):
-        met = {True: "yes", False: "no", None: ""}
-        shown = [[row["name"], f"{number(row['value'])} {row.get('unit') or ''}".strip(), row.get("target") or "", met[row.get("met")],
-                  row.get("date", ""), (row.get("commit") or "")[:12]] for row in rows if row["name"].split(".")[0] == group]
+    for group, own in grouped(rows, lambda row: row["name"].split(".")[0]).items():
+        shown = [[row["name"], f"{number(row['value'])} {row.get('unit') or ''}".strip(), row.get("target") or "", MET[row.get("met")],
+                  row.get("date", ""), (row.get("commit") or "")[:12]] for row in own]
         text += [f"## {group}", "", *table(["figure", "value", "target", "met", "day", "commit"], shown), ""]
     return {"reference/results-bench.md": "\n".join(text)}
 

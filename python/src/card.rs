@@ -215,7 +215,7 @@ struct Opened {
 impl Card {
     fn new(py: Python<'_>, opened: Opened) -> PyResult<Bound<'_, Self>> {
         let (timeline, timeline_file) = opened.timeline.unzip();
-        let described = opened.card.describe();
+        let described = py.detach(|| opened.card.describe());
         let (description, _) = described.map_err(|error| errors::raise(py, &error))?;
         let card = Self {
             shape: match description.slots {
@@ -753,12 +753,7 @@ impl Card {
     }
 
     fn __repr__(&self) -> String {
-        let closed = if self.card.is_closed() {
-            ", closed"
-        } else {
-            ""
-        };
-        format!("<Card {}{closed}>", self.shape)
+        format!("<Card {}{}>", self.shape, self.card.state())
     }
 
     /// Closes every space, which writes back the kernels' data, then the card.

@@ -80,6 +80,14 @@ impl<T: Send + Sync> Handle<T> {
         held.is_none()
     }
 
+    /// End of an object's `repr`.
+    pub fn state(&self) -> &'static str {
+        match self.is_closed() {
+            true => ", closed",
+            false => "",
+        }
+    }
+
     fn own(&self, py: Python<'_>) -> PyResult<()> {
         match self.process == std::process::id() {
             true => Ok(()),

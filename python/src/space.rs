@@ -472,11 +472,7 @@ impl AddressSpace {
 
     fn __repr__(&self, py: Python<'_>) -> PyResult<String> {
         let card = self.card.bind(py).repr()?;
-        let closed = if self.space.is_closed() {
-            ", closed"
-        } else {
-            ""
-        };
-        Ok(format!("<AddressSpace {} of {card}{closed}>", self.asid))
+        let state = self.space.state();
+        Ok(format!("<AddressSpace {} of {card}{state}>", self.asid))
     }
 }

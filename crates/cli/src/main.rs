@@ -174,7 +174,7 @@ fn command_line() -> Result<Command, config::ConfigError> {
     match Arguments::try_parse_from(&completed.arguments) {
         Ok(arguments) => Ok(arguments.command),
         Err(mut error) => {
-            suggest::complete(&mut error, &Arguments::command(), &completed.arguments);
+            suggest::add_tip(&mut error, &Arguments::command(), &completed.arguments);
             let is_wrong = error.use_stderr();
             if let (true, Some(path), false) = (is_wrong, path, completed.added.is_empty()) {
                 let added = completed.added.join(", ");

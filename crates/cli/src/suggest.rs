@@ -47,7 +47,7 @@ pub fn did_you_mean<'a>(unknown: &str, known: impl IntoIterator<Item = &'a str>)
 
 /// Adds the nearest command or option to an error of the command line that has no such tip: clap compares words by the
 /// places of equal letters, and finds nothing near `rnu` or `--mpa`.
-pub fn complete(error: &mut clap::Error, command: &Command, words: &[OsString]) {
+pub fn add_tip(error: &mut clap::Error, command: &Command, words: &[OsString]) {
     let (unknown, suggested) = match error.kind() {
         ErrorKind::InvalidSubcommand => (
             ContextKind::InvalidSubcommand,
@@ -124,14 +124,14 @@ mod tests {
         ] {
             let words: Vec<OsString> = words.iter().map(OsString::from).collect();
             let mut error = command.clone().try_get_matches_from(&words).unwrap_err();
-            complete(&mut error, &command, &words);
+            add_tip(&mut error, &command, &words);
             let text = error.to_string();
             assert!(text.contains(&format!("exists: {tip}")), "{text}");
             assert!(!text.contains("as a value"), "{text}");
         }
         let words = ["tombolo", "quite-another"].map(OsString::from);
         let mut error = command.clone().try_get_matches_from(&words).unwrap_err();
-        complete(&mut error, &command, &words);
+        add_tip(&mut error, &command, &words);
         assert!(!error.to_string().contains("tip"));
     }
 }

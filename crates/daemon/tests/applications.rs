@@ -231,7 +231,7 @@ impl Running {
     fn time(&mut self) -> f64 {
         match self {
             Self::Process(program) => program.time(),
-            Self::Thread { times, .. } => times.recv().unwrap().get() as f64 * 1e-12,
+            Self::Thread { times, .. } => times.recv().unwrap().as_seconds(),
         }
     }
 
@@ -284,7 +284,7 @@ impl Round {
         let seats: Vec<Seat> = seats.collect();
         let begin = |seat: &Seat| {
             create_dir(folder.join(seat.name())).unwrap();
-            let data: Vec<u8> = (0..BYTES).map(|n| (n * 7 + n / 251) as u8).collect();
+            let data = programs::content(BYTES as usize);
             write(folder.join(seat.name()).join("data"), data).unwrap();
             match place {
                 Place::OneProcess => Running::in_thread(card.client(), folder, seat),

@@ -84,8 +84,7 @@ impl Load<'_> {
     }
 
     fn begin(&self, name: &str, bytes: usize) -> Program {
-        let bytes = bytes * self.scale;
-        let content: Vec<u8> = (0..bytes).map(|n| (n * 7 + n / 251) as u8).collect();
+        let content = programs::content(bytes * self.scale);
         write(self.folder.join(format!("in-{name}")), content).unwrap();
         Program::begin(self.folder, PROGRAM, name)
     }

@@ -583,8 +583,8 @@ struct Copied {
 }
 
 impl Copied {
-    fn into(own: &mut [u8], card: &Card) -> Self {
-        let bytes = pattern(100_000, 1);
+    fn new(card: &Card, own: &mut [u8], salt: usize) -> Self {
+        let bytes = pattern(100_000, salt);
         let (space, slot) = with_copy(card);
         let from = space.alloc(bytes.len()).unwrap();
         let to = registered(&space, own, PageSize::KIB_4);
@@ -620,7 +620,7 @@ fn memory_of_a_killed_daemon_stays_readable() {
         daemon.says("it listens");
         let card = Card::open(format!("unix:{}", folder.path().join("card").display())).unwrap();
         let (_pages, own) = Pages::new(25, 3);
-        let copied = Copied::into(own, &card);
+        let copied = Copied::new(&card, own, round);
         // A thread that waits for a page, or comes later.
         let dies = |daemon: &Process| daemon.signal(Signal::KILL);
         if round < 2 {
@@ -646,7 +646,7 @@ fn a_daemon_that_ends_gives_memory_back_with_all_bytes() {
     let _alone = alone();
     let mut served = Served::new();
     let (_pages, own) = Pages::new(25, 3);
-    let copied = Copied::into(own, &served.open());
+    let copied = Copied::new(&served.open(), own, 1);
     served.daemon.take().unwrap().stop();
     copied.has_only_bytes();
     put(&copied.to, &[1; 100]);
@@ -661,7 +661,7 @@ fn a_daemon_that_is_replaced_gives_memory_back_and_the_next_one_takes_it() {
     let _alone = alone();
     let mut served = Served::new();
     let (_pages, own) = Pages::new(25, 3);
-    let copied = Copied::into(own, &served.open());
+    let copied = Copied::new(&served.open(), own, 1);
     let old = served.daemon.take().unwrap();
     let (socket, successors) = (served.socket(), old.successors());
     let new = std::thread::spawn(move || {

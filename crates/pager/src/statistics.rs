@@ -111,70 +111,27 @@ pub struct SpaceStatistics {
     pub direct: DirectStatistics,
 }
 
-impl AddAssign for SpaceStatistics {
-    fn add_assign(&mut self, other: Self) {
-        // Whole patterns: a count that is added to a structure is missed by none of them.
-        let Self {
-            faults,
-            faults_ahead,
-            faults_joined,
-            faults_resident,
-            accesses_failed,
-            bytes_read,
-            bytes_written,
-            pages_read,
-            pages_zeroed,
-            pages_written,
-            evictions,
-            pages_dropped_clean,
-            set_conflicts,
-            shared,
-            direct,
-        } = other;
-        self.faults += faults;
-        self.faults_ahead += faults_ahead;
-        self.faults_joined += faults_joined;
-        self.faults_resident += faults_resident;
-        self.accesses_failed += accesses_failed;
-        self.bytes_read += bytes_read;
-        self.bytes_written += bytes_written;
-        self.pages_read += pages_read;
-        self.pages_zeroed += pages_zeroed;
-        self.pages_written += pages_written;
-        self.evictions += evictions;
-        self.pages_dropped_clean += pages_dropped_clean;
-        self.set_conflicts += set_conflicts;
-        self.shared += shared;
-        self.direct += direct;
-    }
+/// Adds the counts of structures field by field; a field that is missing here does not compile.
+macro_rules! sums {
+    ($($name:ident { $($field:ident),* })*) => {
+        $(
+            impl AddAssign for $name {
+                fn add_assign(&mut self, other: Self) {
+                    let Self { $($field),* } = other;
+                    $(self.$field += $field;)*
+                }
+            }
+        )*
+    };
 }
 
-impl AddAssign for SharedStatistics {
-    fn add_assign(&mut self, other: Self) {
-        let Self {
-            traps,
-            upgraded,
-            shared,
-            returned,
-        } = other;
-        self.traps += traps;
-        self.upgraded += upgraded;
-        self.shared += shared;
-        self.returned += returned;
+sums! {
+    SpaceStatistics {
+        faults, faults_ahead, faults_joined, faults_resident, accesses_failed, bytes_read, bytes_written, pages_read,
+        pages_zeroed, pages_written, evictions, pages_dropped_clean, set_conflicts, shared, direct
     }
-}
-
-impl AddAssign for DirectStatistics {
-    fn add_assign(&mut self, other: Self) {
-        let Self {
-            pages,
-            bytes,
-            written,
-        } = other;
-        self.pages += pages;
-        self.bytes += bytes;
-        self.written += written;
-    }
+    SharedStatistics { traps, upgraded, shared, returned }
+    DirectStatistics { pages, bytes, written }
 }
 
 /// All counts: of the pager, and of each space. Those of an ended space stay until its number is reused.

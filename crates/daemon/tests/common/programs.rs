@@ -66,8 +66,7 @@ impl Program {
 
     /// How long its kernel took, in seconds of virtual time, when it has ended.
     pub fn time(&mut self) -> f64 {
-        let time: u64 = self.hear("time ").parse().unwrap();
-        time as f64 * 1e-12
+        Picoseconds::new(self.hear("time ").parse().unwrap()).as_seconds()
     }
 
     /// Waits for its process.
@@ -154,6 +153,11 @@ impl Drop for Gate {
         let ended = self.thread.take().map(std::thread::JoinHandle::join);
         assert!(std::thread::panicking() || ended.is_none_or(|ended| ended.is_ok()));
     }
+}
+
+/// Contents of a program's file.
+pub fn content(bytes: usize) -> Vec<u8> {
+    (0..bytes).map(|n| (n * 7 + n / 251) as u8).collect()
 }
 
 pub fn mean(times: &[f64]) -> f64 {
